@@ -1,0 +1,54 @@
+//! A harness of its own: refuses `delete_file`, adds a tool `session_info`.
+use std::process::Stdio;
+
+use framegate_pump::{InjectedTool, Interceptor, Pump, Request, Side, ToolInjector, Verdict, Wants};
+
+struct NoDeletes;
+
+impl Interceptor for NoDeletes {
+    fn wants(&self, from: Side, method: &str) -> Wants {
+        match (from, method) {
+            (Side::Client, "tools/call") => Wants::Decide,
+            _ => Wants::Nothing,
+        }
+    }
+
+    fn request(&self, call: &Request) -> Verdict {
+        if call.tool().as_deref() != Some("delete_file") {
+            return Verdict::Forward;
+        }
+        let refusal = call.refuse_tool("Nothing is deleted here. Move the file to /trash instead.");
+        refusal.map_or(Verdict::Drop { to_client: vec![] }, Verdict::Answer)
+    }
+}
+
+struct SessionInfo;
+
+impl ToolInjector for SessionInfo {
+    fn tools(&self) -> Vec<InjectedTool> {
+        let json =
+            r#"{"name":"session_info","description":"Who is watching","inputSchema":{"type":"object"}}"#;
+        vec![InjectedTool { name: "session_info".into(), json: json.into() }]
+    }
+
+    fn call(&self, call: &Request) -> Verdict {
+        let result = r#"{"content":[{"type":"text","text":"a pump"}],"resultType":"complete"}"#;
+        call.answer(result).map_or(Verdict::Forward, Verdict::Answer)
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut command = std::env::args().skip(1);
+    let Some(program) = command.next() else { return Ok(()) };
+    let mut server = tokio::process::Command::new(program)
+        .args(command)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let (Some(to), Some(from)) = (server.stdin.take(), server.stdout.take()) else { return Ok(()) };
+    let pump = Pump::new(tokio::io::stdin(), tokio::io::stdout(), from, to);
+    let end = pump.interceptor(NoDeletes).tools(SessionInfo).run().await?;
+    eprintln!("ended: {end:?}");
+    Ok(())
+}

@@ -1,0 +1,272 @@
+//! The members at both ends of a large object, without reading what lies between.
+//!
+//! A 60 MiB answer takes longer to parse than to carry, and peers put `id` first or last. Where
+//! **nothing is decided** by it (a log line, a count of what is due) this finds the members
+//! before and after the one long value. It trusts that the text is JSON and that there is only
+//! one long value; whatever decides anything uses [`crate::envelope::peek`].
+
+use std::ops::Range;
+
+use crate::envelope::{Envelope, Kind, Span};
+
+/// A scalar or string longer than this ends the look, in bytes.
+const SHORT_BYTES_MAX: usize = 512;
+/// Members looked at from each end.
+const MEMBERS_MAX: usize = 16;
+
+/// One member: where its key (with quotes) and its value lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The key, quotes included.
+    pub key: Range<usize>,
+    /// The value; for the long one only its start is known (`start..start`).
+    pub value: Range<usize>,
+    /// The value was too long to read through.
+    pub long: bool,
+}
+
+/// Members at the start and the end of the object that `text` holds, as spans of `text`.
+///
+/// `None` when `text` does not look like an object.
+pub fn members(text: &[u8]) -> Option<Vec<Member>> {
+    let mut found = Vec::with_capacity(4);
+    let front = Front { text, at: skip(text, 0) };
+    match front.read(&mut found)? {
+        Reach::Whole => return Some(found),
+        Reach::Long => {}
+    }
+    let after = found.last().map_or(0, |m| m.value.start);
+    Back { text, end: text.len() }.read(after, &mut found)?;
+    Some(found)
+}
+
+/// The envelope of a frame's body as far as its ends tell. `None` when they do not show an id:
+/// then only a whole peek can say more.
+pub(crate) fn glance(body: &[u8]) -> Option<Envelope> {
+    let mut envelope = Envelope::odd(Kind::Blank);
+    for member in members(body)? {
+        let place = match body.get(member.key)? {
+            br#""error""# => &mut envelope.error,
+            br#""id""# => &mut envelope.id,
+            br#""method""# => &mut envelope.method,
+            br#""params""# => &mut envelope.params,
+            br#""result""# => &mut envelope.result,
+            _ => continue,
+        };
+        *place = Some(Span::new(member.value));
+    }
+    let id = envelope.id?.of(body);
+    let usable = matches!(id, [b'"' | b'-' | b'0'..=b'9', ..]);
+    envelope.kind = match (envelope.method, envelope.result.or(envelope.error)) {
+        (Some(_), None) if usable => Kind::Request,
+        (None, Some(_)) if usable => Kind::Response,
+        _ => return None,
+    };
+    Some(envelope)
+}
+
+enum Reach {
+    Whole,
+    Long,
+}
+
+struct Front<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Front<'_> {
+    fn read(mut self, found: &mut Vec<Member>) -> Option<Reach> {
+        self.eat(b'{')?;
+        if self.peek()? == b'}' {
+            return Some(Reach::Whole);
+        }
+        for _ in 0..MEMBERS_MAX {
+            let key = self.string()?;
+            self.eat(b':')?;
+            let start = self.at;
+            let value = match self.peek()? {
+                b'{' | b'[' => None,
+                b'"' => self.string(),
+                _ => self.scalar(),
+            };
+            let Some(value) = value else {
+                found.push(Member { key, value: start..start, long: true });
+                return Some(Reach::Long);
+            };
+            found.push(Member { key, value, long: false });
+            match self.peek()? {
+                b',' => self.eat(b',')?,
+                b'}' => return Some(Reach::Whole),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at = skip(self.text, self.at + 1))
+    }
+
+    fn string(&mut self) -> Option<Range<usize>> {
+        let start = self.at;
+        if self.peek()? != b'"' {
+            return None;
+        }
+        let mut at = start + 1;
+        while at - start <= SHORT_BYTES_MAX {
+            match self.text.get(at)? {
+                b'\\' => at += 2,
+                b'"' => {
+                    self.at = skip(self.text, at + 1);
+                    return Some(start..at + 1);
+                }
+                _ => at += 1,
+            }
+        }
+        None
+    }
+
+    fn scalar(&mut self) -> Option<Range<usize>> {
+        let start = self.at;
+        let rest = self.text.get(start..)?;
+        let len = rest.iter().take(SHORT_BYTES_MAX).take_while(|b| is_scalar(**b)).count();
+        if len == 0 {
+            return None;
+        }
+        self.at = skip(self.text, start + len);
+        Some(start..start + len)
+    }
+}
+
+/// Reads members backwards. In valid JSON this is unambiguous: an opening quote is never
+/// preceded by a backslash, an escaped quote always by an odd number of them.
+struct Back<'a> {
+    text: &'a [u8],
+    /// `text[end..]` is read.
+    end: usize,
+}
+
+impl Back<'_> {
+    fn read(mut self, after: usize, found: &mut Vec<Member>) -> Option<()> {
+        self.eat(b'}')?;
+        for _ in 0..MEMBERS_MAX {
+            let value = match self.last()? {
+                b'}' | b']' => return Some(()),
+                b'"' => match self.string() {
+                    Some(value) => value,
+                    None => return Some(()),
+                },
+                _ => self.scalar()?,
+            };
+            self.eat(b':')?;
+            let key = self.string()?;
+            if key.start <= after {
+                return Some(());
+            }
+            found.push(Member { key, value, long: false });
+            self.eat(b',')?;
+        }
+        Some(())
+    }
+
+    fn last(&mut self) -> Option<u8> {
+        while let Some(byte) = self.end.checked_sub(1).and_then(|at| self.text.get(at)) {
+            if !is_blank(*byte) {
+                return Some(*byte);
+            }
+            self.end -= 1;
+        }
+        None
+    }
+
+    fn eat(&mut self, byte: u8) -> Option<()> {
+        (self.last()? == byte).then(|| self.end -= 1)
+    }
+
+    fn string(&mut self) -> Option<Range<usize>> {
+        if self.last()? != b'"' {
+            return None;
+        }
+        let stop = self.end;
+        let floor = stop.saturating_sub(SHORT_BYTES_MAX);
+        let mut at = stop - 1;
+        while at > floor {
+            at -= 1;
+            if self.text.get(at) == Some(&b'"') && self.backslashes_before(at).is_multiple_of(2) {
+                self.end = at;
+                return Some(at..stop);
+            }
+        }
+        None
+    }
+
+    fn backslashes_before(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or_default();
+        before.iter().rev().take_while(|b| **b == b'\\').count()
+    }
+
+    fn scalar(&mut self) -> Option<Range<usize>> {
+        self.last()?;
+        let before = self.text.get(..self.end)?;
+        let len = before.iter().rev().take(SHORT_BYTES_MAX).take_while(|b| is_scalar(**b)).count();
+        if len == 0 {
+            return None;
+        }
+        let stop = self.end;
+        self.end -= len;
+        Some(self.end..stop)
+    }
+}
+
+fn is_scalar(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+fn skip(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|b| is_blank(*b)) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<(&str, &str)> {
+        members(text.as_bytes())
+            .unwrap_or_default()
+            .into_iter()
+            .map(|m| (&text[m.key], if m.long { "LONG" } else { &text[m.value] }))
+            .collect()
+    }
+
+    #[test]
+    fn members_before_and_after_the_long_value_are_found() {
+        assert_eq!(
+            read(r#" {"jsonrpc":"2.0","id":1,"result":{"a":[{"id":9}]}} "#),
+            [(r#""jsonrpc""#, r#""2.0""#), (r#""id""#, "1"), (r#""result""#, "LONG")]
+        );
+        assert_eq!(
+            read(r#"{"result":{"t":"}\""},"jsonrpc":"2.0","id":"x\\\"y"}"#),
+            [(r#""result""#, "LONG"), (r#""id""#, r#""x\\\"y""#), (r#""jsonrpc""#, r#""2.0""#)]
+        );
+        assert_eq!(read(r#"{"id":5,"ok":true}"#), [(r#""id""#, "5"), (r#""ok""#, "true")]);
+    }
+
+    #[test]
+    fn what_is_no_object_is_none() {
+        for text in ["", "[1]", "noise", "{", r#"{"a""#, r#"{"a":1"#, r#"{"a":[1"#] {
+            assert_eq!(members(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Carrying out a verdict, at once or when a hold is settled.
+
+use super::held::Held;
+use super::{Asked, Effect, Effects, Kind, Open, Pending, Router, Token, with_id};
+use crate::envelope::peek;
+use crate::frame::Frame;
+use crate::id::Id;
+use crate::listing;
+use crate::request::{Request, RpcError, Side};
+use crate::seam::{Ended, Hold, HoldKind, How, Notice, Point, Verdict, Wants};
+use crate::splice::Edits;
+
+impl Router {
+    /// A held frame's verdict has come.
+    pub fn settle(&mut self, token: Token, verdict: Verdict, fx: &mut Effects) {
+        if let Some(slot) = self.held.slot(token) {
+            match verdict {
+                // Still a machine's turn: it keeps its place.
+                Verdict::Hold(Hold { kind: HoldKind::Machine, until }) => {
+                    fx.push_back(Effect::Hold { token, until });
+                }
+                verdict => *slot = Some(verdict),
+            }
+            return self.release_queue(fx);
+        }
+        if let Some(held) = self.held.take(token) {
+            self.verdict(held.pending, verdict, fx);
+        }
+    }
+
+    /// Carries out a verdict. A decided call waits behind machine-held calls that came before.
+    pub(super) fn verdict(&mut self, pending: Pending, verdict: Verdict, fx: &mut Effects) {
+        let is_decided_call = matches!(&pending, Pending::Message { wants: Wants::Decide, request, .. } if request.id().is_some());
+        let is_person = matches!(&verdict, Verdict::Hold(Hold { kind: HoldKind::Person, .. }));
+        if is_decided_call && !is_person && self.held.has_queue() {
+            let token = self.token();
+            let held = Held { pending, kind: HoldKind::Machine };
+            match verdict {
+                Verdict::Hold(hold) => {
+                    self.held.enqueue(token, held, None);
+                    fx.push_back(Effect::Hold { token, until: hold.until });
+                }
+                verdict => self.held.enqueue(token, held, Some(verdict)),
+            }
+            return;
+        }
+        self.carry_out(pending, verdict, fx);
+    }
+
+    pub(super) fn release_queue(&mut self, fx: &mut Effects) {
+        while let Some((_, held, verdict)) = self.held.release() {
+            self.carry_out(held.pending, verdict, fx);
+        }
+    }
+
+    /// Drops a held frame: its sender cancelled it or went away.
+    pub(super) fn drop_held(&mut self, token: Token, how: Ended, fx: &mut Effects) {
+        let Some(held) = self.held.take(token) else { return };
+        fx.push_back(Effect::Release(token));
+        match &held.pending {
+            Pending::Message { request, .. } => self.tell_ended(request.head(), Some(request), how),
+            // The interceptor has seen the answer; only the log still waits.
+            Pending::Answer { open, .. } => self.tell_ended(&open.head, None, how),
+            Pending::Odd { .. } => {}
+        }
+    }
+
+    fn carry_out(&mut self, pending: Pending, verdict: Verdict, fx: &mut Effects) {
+        match verdict {
+            Verdict::Answer(frame) => self.answer_instead(&pending, frame, fx),
+            Verdict::Drop { to_client } => {
+                for frame in to_client {
+                    self.send_instead(&pending, Side::Client, frame, fx);
+                }
+            }
+            Verdict::Forward => self.forward(pending, Edits::new(), fx),
+            Verdict::Hold(hold) => self.hold(pending, hold, fx),
+            Verdict::Replace(edits) => self.forward(pending, edits, fx),
+        }
+    }
+
+    fn hold(&mut self, pending: Pending, hold: Hold, fx: &mut Effects) {
+        let token = self.token();
+        let in_order = matches!(&pending, Pending::Message { wants: Wants::Decide, request, .. } if request.id().is_some());
+        let held = Held { pending, kind: hold.kind };
+        if in_order && hold.kind == HoldKind::Machine {
+            self.held.enqueue(token, held, None);
+        } else {
+            self.held.insert(token, held);
+        }
+        fx.push_back(Effect::Hold { token, until: hold.until });
+    }
+
+    fn token(&mut self) -> Token {
+        self.tokens += 1;
+        Token(self.tokens)
+    }
+
+    /// `frame` goes to whoever waits for an answer; nobody waits for one to a notification.
+    fn answer_instead(&mut self, pending: &Pending, frame: Frame, fx: &mut Effects) {
+        let to = match pending {
+            Pending::Answer { open, .. } => open.head.from,
+            Pending::Message { request, .. } => request.head().from,
+            Pending::Odd { from, .. } => *from,
+        };
+        self.send_instead(pending, to, frame, fx);
+    }
+
+    fn send_instead(&mut self, pending: &Pending, to: Side, frame: Frame, fx: &mut Effects) {
+        let head = pending.head().cloned();
+        if head.is_none() {
+            self.close_answered(to, &frame);
+        }
+        self.send_ours(to, frame, head.as_ref(), fx);
+    }
+
+    /// A frame of ours that answers an open request closes it: its own answer was refused.
+    fn close_answered(&mut self, to: Side, frame: &Frame) {
+        let envelope = peek(frame.body());
+        if envelope.kind != Kind::Response {
+            return;
+        }
+        let id = envelope.id.and_then(|span| Id::from_json(span.text_of(frame.body())));
+        if let Some(open) = id.and_then(|id| self.open.of_mut(to).take_answered(&id)) {
+            self.tell_ended(&open.head, open.request.as_ref(), Ended::Replaced);
+        }
+    }
+
+    // === sending on ===
+
+    fn forward(&mut self, pending: Pending, edits: Edits, fx: &mut Effects) {
+        match pending {
+            Pending::Answer { from, frame, envelope, open } => {
+                let mut edits = edits;
+                if let Some(own) = &open.original {
+                    edits.extend(with_id(&envelope, own));
+                }
+                if let Err(error) = self.edit_listing(&frame, &open, &mut edits) {
+                    return self.fail(&open.head, None, Ended::Replaced, &error, fx);
+                }
+                let (to, head) = (from.other(), &open.head);
+                if self.splice_and_send(to, &frame, &edits, Some(head), fx).is_err() {
+                    self.fail(head, None, Ended::Replaced, &unspliceable(), fx);
+                }
+            }
+            Pending::Message { request, alias, asked: Asked::Injector, .. } if edits.is_empty() => {
+                // A held call of the injector's that turned out not to be its own.
+                self.ask_interceptor(request, alias, fx);
+            }
+            Pending::Message { request, alias, wants, .. } => {
+                self.forward_message(request, alias, wants, edits, fx);
+            }
+            Pending::Odd { from, frame } => {
+                // An odd frame that cannot be edited is dropped: it may not pass as it is.
+                let _ = self.splice_and_send(from.other(), &frame, &edits, None, fx);
+            }
+        }
+    }
+
+    fn forward_message(
+        &mut self,
+        request: Request,
+        alias: Option<Id>,
+        wants: Wants,
+        mut edits: Edits,
+        fx: &mut Effects,
+    ) {
+        let (to, frame) = (request.head().from.other(), request.frame().clone());
+        if let Some(alias) = &alias {
+            edits.extend(match request.id() {
+                Some(_) => with_id(request.envelope(), alias),
+                None => cancel_alias(&request, alias),
+            });
+        }
+        if self.splice_and_send(to, &frame, &edits, Some(request.head()), fx).is_err() {
+            return self.refuse(&request, &unspliceable(), fx);
+        }
+        if alias.is_some() {
+            *self.exposed.of_mut(to) = true;
+        }
+        if request.id().is_some() {
+            self.remember(request, alias, wants);
+        }
+    }
+
+    fn splice_and_send(
+        &mut self,
+        to: Side,
+        frame: &Frame,
+        edits: &Edits,
+        head: Option<&crate::request::Head>,
+        fx: &mut Effects,
+    ) -> Result<(), ()> {
+        let (frame, how) = if edits.is_empty() {
+            (frame.clone(), How::Verbatim)
+        } else {
+            match edits.apply(frame) {
+                Ok(edited) => (edited, How::Edited),
+                Err(why) => {
+                    self.seams.observer.notice(&Notice::SpliceFailed { why });
+                    return Err(());
+                }
+            }
+        };
+        self.observe(Point::Sent(to, how), &frame, None, head);
+        fx.push_back(Effect::Send { to, frame, how });
+        Ok(())
+    }
+
+    /// Adds the edits that append and hide tools, when `open` asked for a listing.
+    fn edit_listing(&self, frame: &Frame, open: &Open, edits: &mut Edits) -> Result<(), RpcError> {
+        let (Some(first_page), Some(tools)) = (open.first_page, &self.seams.tools) else {
+            return Ok(());
+        };
+        let envelope = peek(frame.body());
+        let (Ok(body), Some(result)) = (std::str::from_utf8(frame.body()), envelope.result) else {
+            return Ok(());
+        };
+        let all: Vec<String> = self.injected.iter().map(|tool| tool.json.clone()).collect();
+        let reserved: Vec<String> = self.injected.iter().map(|tool| tool.name.clone()).collect();
+        let plan = listing::Plan {
+            visible: &|name| tools.is_visible(name),
+            append: if first_page { &all } else { &[] },
+            reserved: &reserved,
+        };
+        let Ok(edited) = listing::edit(body, result.text_of(frame.body()), &plan) else {
+            self.seams.observer.notice(&Notice::ListingUnreadable);
+            return Err(RpcError::new(
+                RpcError::INTERNAL,
+                "the server's tool listing cannot be read for certain, so nothing in it can be hidden",
+            ));
+        };
+        for name in edited.shadowing {
+            self.seams.observer.notice(&Notice::ToolShadowed { name });
+        }
+        if edited.unreadable > 0 {
+            self.seams.observer.notice(&Notice::ToolsUnreadable { count: edited.unreadable });
+        }
+        edits.extend(edited.edits);
+        Ok(())
+    }
+}
+
+fn cancel_alias(notification: &Request, alias: &Id) -> Edits {
+    let mut edits = Edits::new();
+    let body = std::str::from_utf8(notification.frame().body()).unwrap_or_default();
+    if let Some(id) = notification.param("requestId") {
+        edits.push(crate::envelope::Span::within(body, id).range(), alias.json().to_owned());
+    }
+    edits
+}
+
+fn unspliceable() -> RpcError {
+    RpcError::new(RpcError::INTERNAL, "the edit that a policy asked for cannot be made on this frame")
+}
