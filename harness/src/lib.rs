@@ -1,1 +1,67 @@
+//! Framegate wraps an MCP server: `framegate run -- SERVER` stands where the server's command
+//! stood, and every frame goes through byte for byte.
+//!
+//! This crate is the only one that knows both the pump ([`framegate_pump`]) and what surrounds
+//! it: the child process, the standard streams, the log, the command line.
+//!
+//! * [`Session`] runs one wrapped session over any client streams and any [`Upstream`]; a child
+//!   process ([`ServerCommand`]) is the first kind of upstream.
+//! * [`CallLog`] is the observer that turns frames into one line a call.
+//! * [`Recorder`] is the observer behind `--record`.
+//!
+//! ```no_run
+//! # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+//! use framegate::{ServerCommand, Session, Settings};
+//!
+//! let upstream = ServerCommand::new("npx", ["-y", "@modelcontextprotocol/server-memory"]).start()?;
+//! let outcome = Session::new(upstream, Settings::default())
+//!     .run(tokio::io::stdin(), tokio::io::stdout())
+//!     .await;
+//! println!("{}", outcome.exit());
+//! # Ok(()) }
+//! ```
+//!
+//! # The child
+//!
+//! A server is started through a *warden*: this binary again (`framegate __warden`), leader of a
+//! new process group. It is signalled by the kernel when Framegate dies, even by SIGKILL, and
+//! ends the group. A grandchild that calls `setsid` leaves the group and is out of reach.
+//!
+//! ```text
+//! client ends → stdin of the server closed → answers still due: wait (--drain)
+//!     → nothing due and nothing moves for --grace → SIGTERM → 1 s → SIGKILL to the group
+//! SIGTERM to us, or a client that reads no more → SIGTERM → 1 s → SIGKILL to the group
+//! server ends → its output read to the end, or 100 ms of silence → open requests answered
+//!     with an error that carries its last lines of stderr → its exit code
+//! ```
 
+mod args;
+mod calls;
+mod child;
+mod cmd;
+mod exit;
+mod mcp;
+mod noise;
+mod record;
+mod resolve;
+mod session;
+mod stderr;
+mod stdio;
+mod warden;
+
+pub use calls::{CallLog, Level, LogFormat};
+pub use child::{ServerCommand, ServerName, StartError, Upstream};
+pub use exit::Exit;
+pub use framegate_pump as pump;
+pub use record::Recorder;
+pub use session::{Outcome, Session, Settings, Stop};
+pub use stderr::Stderr;
+
+/// Runs the command line; the process's exit code is one of [`Exit`].
+pub fn main() -> std::process::ExitCode {
+    let mut typed = std::env::args_os().skip(1);
+    if typed.next().is_some_and(|first| first == warden::NAME) {
+        return warden::main(typed).code();
+    }
+    cmd::main().code()
+}

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::frame::Frame;
 use crate::request::Side;
@@ -187,15 +187,23 @@ impl SharedSeams {
 #[derive(Debug, Default)]
 pub struct Gauge {
     client_ended: AtomicBool,
+    client_end: Notify,
     due: AtomicUsize,
     moved_bytes: AtomicU64,
     server_frames: AtomicU64,
 }
 
 impl Gauge {
-    /// The client will send nothing more, and all it sent is written.
+    /// The client will send nothing more.
     pub fn client_ended(&self) -> bool {
         self.client_ended.load(Ordering::Acquire)
+    }
+
+    /// Resolves when [`Gauge::client_ended`] does. One waiter at a time.
+    pub async fn client_end(&self) {
+        while !self.client_ended() {
+            self.client_end.notified().await;
+        }
     }
 
     /// Answers that the client still waits for. A `subscriptions/listen` is not due.
@@ -203,7 +211,7 @@ impl Gauge {
         self.due.load(Ordering::Acquire)
     }
 
-    /// Bytes read from the server and written to the client so far: it stands still when
+    /// Bytes read from the server and written to either side so far: it stands still when
     /// nothing moves.
     pub fn moved_bytes(&self) -> u64 {
         self.moved_bytes.load(Ordering::Acquire)
@@ -216,6 +224,7 @@ impl Gauge {
 
     pub(crate) fn set_client_ended(&self) {
         self.client_ended.store(true, Ordering::Release);
+        self.client_end.notify_one();
     }
 
     pub(crate) fn set_due(&self, due: usize) {

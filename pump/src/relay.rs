@@ -434,6 +434,9 @@ impl Relay {
 
     fn end_of(&mut self, side: Side) {
         self.lanes.of_mut(side).read_ended = true;
+        if side == Side::Client {
+            self.gauge.set_client_ended();
+        }
         self.router.sender_gone(side, &mut self.fx);
         self.carry_out();
         if side == Side::Server && matches!(self.phase, Phase::Running) {
@@ -465,7 +468,7 @@ impl Relay {
         let before = lane.outbox.bytes();
         let sent = lane.port.sink.poll_send(cx, &mut lane.outbox);
         let wrote = before - lane.outbox.bytes();
-        if to == Side::Client && wrote > 0 {
+        if wrote > 0 {
             self.gauge.moved(wrote);
         }
         match sent {
@@ -598,7 +601,6 @@ impl Relay {
             server.write_ended = true;
             // Shutting a pipe down does nothing; only dropping its write end tells the server.
             server.port.sink = Box::new(ByteSink::new(tokio::io::sink()));
-            self.gauge.set_client_ended();
         }
     }
 

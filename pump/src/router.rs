@@ -252,9 +252,9 @@ impl Router {
         self.seams = seams;
     }
 
-    /// How many answers are due to `asker`.
+    /// How many answers are due to `asker`, calls that a machine still holds included.
     pub fn due(&self, asker: Side) -> usize {
-        self.open.of(asker).due()
+        self.open.of(asker).due() + usize::from(!self.held.is_empty() && self.has_machine_holds(asker))
     }
 
     /// Whether machine-held frames of `from` are still to be finished.

@@ -1,0 +1,283 @@
+//! What can be typed. Help, completions and the man page are made from these definitions.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+use crate::calls::{Level, LogFormat};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Puts a byte-faithful pump between an MCP client and its server.
+///
+/// In the client's configuration, `command: X, args: [Y]` becomes
+/// `command: framegate, args: [run, --, X, Y]`. Nothing else changes, except that each tool call
+/// is seen: one line a call on stderr.
+#[derive(Debug, Parser)]
+#[command(name = "framegate", version, styles = STYLES, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Examples:\n  framegate try\n  framegate run -- npx -y @modelcontextprotocol/server-filesystem .\n  claude mcp add files -- framegate run -- npx -y @modelcontextprotocol/server-filesystem ."
+)]
+pub(crate) struct Cli {
+    /// When to use colour. NO_COLOR turns it off too.
+    #[arg(long, global = true, env = "FRAMEGATE_COLOR", value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorWhen,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    Always,
+    Auto,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Wrap an MCP server: every frame goes through byte for byte
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Play an MCP client for one session through the real wrapper
+    #[command(after_help = TRY_EXAMPLES)]
+    Try(TryArgs),
+    /// Be a small MCP server: read, write and search in a temporary folder
+    #[command(after_help = "Example:\n  framegate run -- framegate demo-server")]
+    DemoServer,
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  framegate completions bash > /etc/bash_completion.d/framegate")]
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    #[command(after_help = "Example:\n  framegate man > /usr/local/share/man/man1/framegate.1")]
+    Man,
+}
+
+const RUN_EXAMPLES: &str = "Examples:
+  framegate run -- npx -y @modelcontextprotocol/server-filesystem /work
+  framegate run --record session.jsonl -- uvx mcp-server-git
+  framegate run --quiet --noise stderr --env LOG=1 -- ./server --stdio
+
+Exit codes:
+  0      the session ended cleanly
+  2      the command line is wrong
+  70     a stream of the client or the server failed
+  74     a file named on the command line cannot be opened or written
+  76     one side sent a line over the limit of 64 MiB that does not end; it is not MCP
+  126    the server's command is there but cannot be run
+  127    the server's command was not found
+  other  the server's own exit code; 128 and a signal's number if it, or Framegate, was ended by one";
+
+const TRY_EXAMPLES: &str = r#"Examples:
+  framegate try
+  framegate try --list --call read_text_file '{"path":"README.md"}' -- npx -y @modelcontextprotocol/server-filesystem .
+  framegate try --era modern --list -- framegate demo-server"#;
+
+/// `framegate run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Set a variable for the server (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", env = "FRAMEGATE_ENV", value_parser = key_value, action = ArgAction::Append)]
+    pub(crate) env: Vec<(String, String)>,
+
+    /// Start the server in this folder
+    #[arg(long, value_name = "DIR", env = "FRAMEGATE_CWD")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// Write the raw frames of both directions with time stamps to FILE, as JSON lines
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_RECORD")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Say only what a person should know of: the same as --log warn
+    #[arg(long, env = "FRAMEGATE_QUIET", action = ArgAction::SetTrue)]
+    pub(crate) quiet: bool,
+
+    /// How much to say on stderr
+    #[arg(long, value_name = "LEVEL", env = "FRAMEGATE_LOG", default_value = "info")]
+    pub(crate) log: LogLevel,
+
+    /// How to say it
+    #[arg(long, value_name = "FORMAT", env = "FRAMEGATE_LOG_FORMAT", default_value = "text")]
+    pub(crate) log_format: TypedFormat,
+
+    /// Lines of the server's stdout that are not JSON: pass them on, or divert them to stderr
+    #[arg(long, value_name = "WHERE", env = "FRAMEGATE_NOISE", default_value = "pass")]
+    pub(crate) noise: Noise,
+
+    /// After the client's end, with nothing due: seconds of silence before SIGTERM
+    #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_GRACE", default_value = "1", value_parser = seconds)]
+    pub(crate) grace: Duration,
+
+    /// After the client's end, with answers due: seconds of silence before SIGTERM
+    #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_DRAIN", default_value = "30", value_parser = seconds)]
+    pub(crate) drain: Duration,
+
+    /// What to call the server in logs [default: its command's file name and a short hash]
+    #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Where to keep a record of decisions; only `none` is there yet
+    #[arg(long, value_name = "none", env = "FRAMEGATE_STORE", default_value = "none")]
+    pub(crate) store: Store,
+
+    /// The server's command and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `framegate try`.
+#[derive(Debug, Args)]
+pub(crate) struct TryArgs {
+    /// List the tools (the default when nothing else is asked for)
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Call a tool with JSON arguments (repeatable)
+    #[arg(long, num_args = 2, value_names = ["TOOL", "ARGUMENTS"], action = ArgAction::Append)]
+    pub(crate) call: Vec<String>,
+
+    /// Which protocol to speak: legacy (initialize), modern (2026-07-28), or modern if the server knows it
+    #[arg(long, value_name = "ERA", default_value = "auto")]
+    pub(crate) era: Era,
+
+    /// Seconds to wait for each answer
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// The server's command and its arguments [default: the built-in demo server]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TypedFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Noise {
+    Pass,
+    Stderr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Store {
+    None,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Era {
+    Auto,
+    Legacy,
+    Modern,
+}
+
+impl RunArgs {
+    /// The level that is meant.
+    pub(crate) fn level(&self) -> Level {
+        let level = match self.log {
+            LogLevel::Off => Level::Off,
+            LogLevel::Error => Level::Error,
+            LogLevel::Warn => Level::Warn,
+            LogLevel::Info => Level::Info,
+            LogLevel::Debug => Level::Debug,
+        };
+        if self.quiet { level.min(Level::Warn) } else { level }
+    }
+
+    /// The format that is meant.
+    pub(crate) fn format(&self, color: bool) -> LogFormat {
+        match (self.log_format, color) {
+            (TypedFormat::Json, _) => LogFormat::Json,
+            (TypedFormat::Text, true) => LogFormat::Colored,
+            (TypedFormat::Text, false) => LogFormat::Text,
+        }
+    }
+}
+
+impl ColorWhen {
+    /// Whether to colour what goes to a stream that is, or is not, a terminal.
+    pub(crate) fn on(self, is_terminal: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            // https://no-color.org: set and not empty.
+            Self::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        }
+    }
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("expected KEY=VALUE".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(number).map_err(|_| "expected a number of seconds, 0 or more".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_lists_every_exit_code() {
+        for (code, meaning) in crate::exit::Exit::TABLE {
+            assert!(RUN_EXAMPLES.contains(&format!("  {code:<6} {meaning}")), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_was_typed_becomes_what_is_meant() {
+        let cli = Cli::try_parse_from([
+            "framegate",
+            "run",
+            "--quiet",
+            "--env",
+            "A=b=c",
+            "--grace",
+            "0.5",
+            "--",
+            "x",
+            "--y",
+        ])
+        .unwrap();
+        let Command::Run(run) = cli.command else { panic!() };
+        assert_eq!(run.level(), Level::Warn);
+        assert_eq!(run.env, [("A".to_owned(), "b=c".to_owned())]);
+        assert_eq!(run.grace, Duration::from_millis(500));
+        assert_eq!(run.command, ["x", "--y"]);
+        assert!(Cli::try_parse_from(["framegate", "run"]).is_err());
+        assert!(Cli::try_parse_from(["framegate", "run", "--grace", "-1", "--", "x"]).is_err());
+    }
+}

@@ -1,0 +1,41 @@
+//! The subcommands.
+
+mod demo_server;
+mod run;
+mod try_out;
+
+use std::io::{IsTerminal, Write};
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Cli, Command};
+use crate::exit::Exit;
+
+pub(crate) fn main() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to stdout and are no error; nothing is to be done if printing fails.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Clean };
+        }
+    };
+    match cli.command {
+        Command::Run(args) => run::main(args, cli.color.on(std::io::stderr().is_terminal())),
+        Command::Try(args) => try_out::main(&args, cli.color.on(std::io::stdout().is_terminal())),
+        Command::DemoServer => demo_server::main(),
+        Command::Completions { shell } => print(|out| {
+            clap_complete::generate(shell, &mut Cli::command(), "framegate", out);
+            Ok(())
+        }),
+        Command::Man => print(|out| clap_mangen::Man::new(Cli::command()).render(out)),
+    }
+}
+
+fn print(make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Exit {
+    let mut text = Vec::new();
+    match make(&mut text).and_then(|()| std::io::stdout().write_all(&text)) {
+        Ok(()) => Exit::Clean,
+        Err(_) => Exit::File,
+    }
+}

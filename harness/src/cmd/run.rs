@@ -1,0 +1,145 @@
+//! `framegate run`: settings, server, session, exit code, in that order.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::{Noise, RunArgs, Store};
+use crate::calls::{CallLog, Level};
+use crate::child::{ServerCommand, ServerName, StartError, Upstream};
+use crate::exit::Exit;
+use crate::noise::DivertNoise;
+use crate::record::Recorder;
+use crate::resolve::ResolveError;
+use crate::session::{Outcome, Session, Settings, Stop};
+use crate::stderr::Stderr;
+use crate::stdio::Stdio;
+
+/// How long the last lines may take; whoever reads stderr may not read it any more.
+const LAST_LINES: Duration = Duration::from_millis(200);
+
+pub(crate) fn main(args: RunArgs, color: bool) -> Exit {
+    let stderr = Stderr::start();
+    let exit = match tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() {
+        Ok(runtime) => {
+            let exit = runtime.block_on(run(args, color, &stderr));
+            // A read of a terminal that is still pending must not keep us.
+            runtime.shutdown_background();
+            exit
+        }
+        Err(why) => {
+            stderr.line(&format!("framegate: error: no event loop: {why}"));
+            Exit::Broken
+        }
+    };
+    stderr.flush(LAST_LINES);
+    exit
+}
+
+async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
+    let Store::None = args.store;
+    let command = server_command(&args, stderr);
+    let name = args.name.as_deref().map_or_else(|| command.name(), ServerName::given);
+    let log = CallLog::new(stderr.clone(), name.clone(), args.level(), args.format(color));
+    let log = Arc::new(if args.noise == Noise::Stderr { log.diverting_noise() } else { log });
+    let recorder = match args.record.as_deref().map(|path| Recorder::create(path, stderr.clone())).transpose()
+    {
+        Ok(recorder) => recorder.map(Arc::new),
+        Err(why) => {
+            let path = args.record.unwrap_or_default();
+            log.say(Level::Error, &format!("the record `{}` cannot be written: {why}", path.display()));
+            return Exit::File;
+        }
+    };
+    let mut settings =
+        Settings { grace: args.grace, drain: args.drain, name: Some(name), ..Settings::default() };
+    settings.observers.push(log.clone());
+    if let Some(recorder) = &recorder {
+        settings.observers.push(recorder.clone());
+    }
+    if args.noise == Noise::Stderr {
+        settings.interceptor = Arc::new(DivertNoise(stderr.clone()));
+    }
+    let exit = run_session(command, settings, &log).await;
+    if let Some(recorder) = recorder {
+        recorder.finish();
+    }
+    log.finish();
+    exit
+}
+
+fn server_command(args: &RunArgs, stderr: &Stderr) -> ServerCommand {
+    let mut words = args.command.iter().cloned();
+    let program = words.next().unwrap_or_default();
+    let command =
+        ServerCommand::new(program, words).cwd(args.cwd.clone()).stderr(stderr.clone()).with_warden();
+    args.env.iter().fold(command, |command, (key, value)| command.env(key, value))
+}
+
+async fn run_session(command: ServerCommand, mut settings: Settings, log: &CallLog) -> Exit {
+    // The server first: its start is what takes time.
+    let (upstream, start_error) = match command.start() {
+        Ok(upstream) => (upstream, None),
+        Err(why) => {
+            log.say(Level::Error, &why.to_string());
+            settings.no_server = Some(format!("framegate could not start the MCP server: {why}"));
+            // The client's first request is answered with the reason, so that it shows there.
+            (Upstream::streams(tokio::io::empty(), tokio::io::sink()), Some(start_exit(&why)))
+        }
+    };
+    let stdio = match Stdio::open() {
+        Ok(stdio) => stdio,
+        Err(why) => {
+            log.say(Level::Error, &format!("stdin or stdout cannot be used: {why}"));
+            return Exit::Broken;
+        }
+    };
+    let session = Session::new(upstream, settings);
+    if let Err(why) = pass_signals_on(&session.stopper()) {
+        log.say(Level::Warn, &format!("signals are not passed on to the server: {why}"));
+    }
+    let outcome = session.run(stdio.input, stdio.output).await;
+    drop(stdio.flags);
+    if let Some(exit) = start_error {
+        return exit;
+    }
+    report(&outcome, log);
+    outcome.exit()
+}
+
+fn start_exit(why: &StartError) -> Exit {
+    match why {
+        StartError::Command(ResolveError::NotFound { .. }) => Exit::NotFound,
+        StartError::Command(ResolveError::NotRunnable { .. }) | StartError::System(_) => Exit::CannotRun,
+    }
+}
+
+fn report(outcome: &Outcome, log: &CallLog) {
+    if let Err(why) = &outcome.end {
+        log.say(Level::Error, &why.to_string());
+    }
+    if let Some(code) = outcome.server_code.filter(|code| *code != 0 && outcome.ended_itself) {
+        let how = if code > 128 {
+            format!("was ended by signal {}", code - 128)
+        } else {
+            format!("exited with code {code}")
+        };
+        log.say(Level::Warn, &format!("the server {how}"));
+    }
+}
+
+fn pass_signals_on(stop: &Stop) -> io::Result<()> {
+    for kind in [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()] {
+        let mut signals = signal(kind)?;
+        let stop = stop.clone();
+        let number = u8::try_from(kind.as_raw_value()).unwrap_or(15);
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                stop.stop(number);
+            }
+        });
+    }
+    Ok(())
+}

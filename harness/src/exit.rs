@@ -1,0 +1,66 @@
+//! Every exit code, with a sentence. The README's table is made from [`Exit::TABLE`].
+
+use std::process::ExitCode;
+
+/// How `framegate` leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: the session ended cleanly.
+    Clean,
+    /// 2: the command line is wrong.
+    Usage,
+    /// 70: a stream of the client or the server failed.
+    Broken,
+    /// 74: a file named on the command line cannot be opened or written.
+    File,
+    /// 76: one side sent a line over the limit that does not end; it is not MCP.
+    Flood,
+    /// 126: the server's command is there but cannot be run.
+    CannotRun,
+    /// 127: the server's command was not found.
+    NotFound,
+    /// The server's own exit code; or 128 and the number of the signal that ended it or us.
+    Server(u8),
+}
+
+impl Exit {
+    /// Code and meaning of each.
+    pub const TABLE: [(&'static str, &'static str); 8] = [
+        ("0", "the session ended cleanly"),
+        ("2", "the command line is wrong"),
+        ("70", "a stream of the client or the server failed"),
+        ("74", "a file named on the command line cannot be opened or written"),
+        ("76", "one side sent a line over the limit of 64 MiB that does not end; it is not MCP"),
+        ("126", "the server's command is there but cannot be run"),
+        ("127", "the server's command was not found"),
+        (
+            "other",
+            "the server's own exit code; 128 and a signal's number if it, or Framegate, was ended by one",
+        ),
+    ];
+
+    /// The number.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Usage => 2,
+            Self::Broken => 70,
+            Self::File => 74,
+            Self::Flood => 76,
+            Self::CannotRun => 126,
+            Self::NotFound => 127,
+            Self::Server(code) => code,
+        }
+    }
+
+    /// For `main`.
+    pub fn code(self) -> ExitCode {
+        ExitCode::from(self.number())
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exit code {}", self.number())
+    }
+}

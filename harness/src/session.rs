@@ -1,0 +1,344 @@
+//! One wrapped session: a client's two streams, a pump, an upstream, and how all of it ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use framegate_pump::{
+    End, Ended, Gauge, Handle, Head, Interceptor, Notice, Observer, Options, PassAll, Port, Pump, PumpError,
+    RpcError, Seen, Side, TooLong,
+};
+use rustix::process::Signal;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep};
+
+use crate::child::{Process, ServerName, Tail, Upstream};
+use crate::exit::Exit;
+
+/// From SIGTERM to SIGKILL.
+const TERM_TO_KILL: Duration = Duration::from_secs(1);
+/// After the direct child's exit its output is read until it is silent for this long.
+const SILENCE: Duration = Duration::from_millis(100);
+/// How long the error for open requests waits for the exit code.
+const EXIT_CODE_WAIT: Duration = Duration::from_millis(500);
+/// How often the end of a session is looked at; only then is anything polled.
+const LADDER_TICK: Duration = Duration::from_millis(10);
+/// A server that dies at once: how long to wait for the request that should be told.
+const FIRST_REQUEST_WAIT: Duration = Duration::from_millis(300);
+
+/// How a session is run.
+#[derive(Clone)]
+pub struct Settings {
+    /// After the client's end, with nothing due: silence before SIGTERM.
+    pub grace: Duration,
+    /// After the client's end, with answers due: silence before SIGTERM.
+    pub drain: Duration,
+    /// What the server is called.
+    pub name: Option<ServerName>,
+    /// Who sees the frames.
+    pub observers: Vec<Arc<dyn Observer>>,
+    /// Who decides on them.
+    pub interceptor: Arc<dyn Interceptor>,
+    /// What the client is told when there is no server to answer it.
+    pub no_server: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            grace: Duration::from_secs(1),
+            drain: Duration::from_secs(30),
+            name: None,
+            observers: Vec::new(),
+            interceptor: Arc::new(PassAll),
+            no_server: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("grace", &self.grace)
+            .field("drain", &self.drain)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Stops a session from outside, as SIGTERM to `framegate` does. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    inner: Arc<StopInner>,
+}
+
+#[derive(Debug, Default)]
+struct StopInner {
+    /// The signal that asks for the end; 0 while nobody does.
+    signal: AtomicU8,
+    asked: Notify,
+}
+
+impl Stop {
+    /// Ends the session; `signal` is passed on to the server (15 is SIGTERM).
+    pub fn stop(&self, signal: u8) {
+        self.inner.signal.store(signal, Ordering::Release);
+        self.inner.asked.notify_one();
+    }
+
+    async fn asked(&self) -> u8 {
+        loop {
+            match self.signal() {
+                0 => self.inner.asked.notified().await,
+                signal => return signal,
+            }
+        }
+    }
+
+    fn signal(&self) -> u8 {
+        self.inner.signal.load(Ordering::Acquire)
+    }
+}
+
+/// How a session ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What the pump says.
+    pub end: Result<End, PumpError>,
+    /// The server's exit code, where it is a process.
+    pub server_code: Option<u8>,
+    /// The server ended by itself, not by our signal.
+    pub ended_itself: bool,
+    /// The signal that stopped the session, if one did.
+    pub stopped_by: Option<u8>,
+}
+
+impl Outcome {
+    /// The exit code that `framegate run` leaves with.
+    pub fn exit(&self) -> Exit {
+        let server = match self.server_code {
+            Some(0) | None => Exit::Clean,
+            Some(code) => Exit::Server(code),
+        };
+        match &self.end {
+            Err(PumpError::Flood(_) | PumpError::FrameTooLong { .. }) => Exit::Flood,
+            Err(_) => Exit::Broken,
+            Ok(_) if self.stopped_by.is_some() => Exit::Server(128 + self.stopped_by.unwrap_or(0)),
+            Ok(End::ServerClosed) => server,
+            // A client that has left gets no fault for how we ended its server.
+            Ok(_) if !self.ended_itself => Exit::Clean,
+            Ok(_) => server,
+        }
+    }
+}
+
+/// A session that is ready to run.
+#[derive(Debug)]
+pub struct Session {
+    upstream: Upstream,
+    settings: Settings,
+    stop: Stop,
+}
+
+impl Session {
+    /// A session with this upstream.
+    pub fn new(upstream: Upstream, settings: Settings) -> Self {
+        Self { upstream, settings, stop: Stop::default() }
+    }
+
+    /// Something to stop it by.
+    pub fn stopper(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Runs the session over the client's streams until it ends, and leaves no process behind.
+    pub async fn run(
+        self,
+        from_client: impl AsyncRead + Send + Unpin + 'static,
+        to_client: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Outcome {
+        self.run_port(Port::bytes(from_client, to_client)).await
+    }
+
+    /// The same over a port.
+    pub async fn run_port(self, client: Port) -> Outcome {
+        let Self { upstream, settings, stop } = self;
+        let (exited, exit_seen) = watch::channel(None);
+        let tail = upstream.process.as_ref().map(|process| process.tail.clone());
+        let options = Options {
+            server_gone: Box::pin(obituary(settings.clone(), tail, exit_seen)),
+            first_request_wait: FIRST_REQUEST_WAIT,
+            ..Options::default()
+        };
+        let pump = Pump::over(client, upstream.port).options(options);
+        let handle = pump.handle();
+        handle.set_observer(Arc::new(Observers(settings.observers.clone())));
+        handle.set_interceptor(Arc::clone(&settings.interceptor));
+        let running = pump.run();
+        let Some(mut process) = upstream.process else {
+            let end = tokio::select! {
+                end = running => end,
+                _ = stop.asked() => Ok(End::Stopped),
+            };
+            return Outcome { end, server_code: None, ended_itself: true, stopped_by: stopped_by(&stop) };
+        };
+        let mut fate = None;
+        let end = {
+            let watched = watch_over(&mut process, &handle, &settings, &stop, &exited);
+            tokio::pin!(running, watched);
+            let end = loop {
+                tokio::select! {
+                    biased;
+                    end = &mut running => break end,
+                    ended = &mut watched, if fate.is_none() => fate = Some(ended),
+                }
+            };
+            drop(running);
+            end
+        };
+        let stopped_by = stopped_by(&stop);
+        let (code, ended_itself) = match fate {
+            Some(fate) => fate,
+            None => end_now(&mut process, &end).await,
+        };
+        process.finish();
+        Outcome { end, server_code: Some(code), ended_itself, stopped_by }
+    }
+}
+
+fn stopped_by(stop: &Stop) -> Option<u8> {
+    Some(stop.signal()).filter(|signal| *signal != 0)
+}
+
+/// Watches the process until it has exited, ending it where it is time. Returns its exit code
+/// and whether it ended by itself.
+async fn watch_over(
+    process: &mut Process,
+    handle: &Handle,
+    settings: &Settings,
+    stop: &Stop,
+    exited: &watch::Sender<Option<u8>>,
+) -> (u8, bool) {
+    let gauge = handle.gauge();
+    let signal = tokio::select! {
+        code = process.exit_code() => {
+            after_exit(process, handle, exited, code).await;
+            return (code, true);
+        }
+        signal = stop.asked() => Signal::from_named_raw(i32::from(signal)).unwrap_or(Signal::TERM),
+        () = drained(&gauge, settings) => Signal::TERM,
+    };
+    let code = climb(process, signal).await;
+    after_exit(process, handle, exited, code).await;
+    (code, false)
+}
+
+/// SIGTERM, then SIGKILL, to the whole group.
+async fn climb(process: &Process, first: Signal) -> u8 {
+    process.signal(first);
+    if let Ok(code) = tokio::time::timeout(TERM_TO_KILL, process.exit_code()).await {
+        return code;
+    }
+    process.signal(Signal::KILL);
+    process.exit_code().await
+}
+
+/// The pump has ended and the process has not: the client is gone, or the server has closed its
+/// output and stays.
+async fn end_now(process: &mut Process, end: &Result<End, PumpError>) -> (u8, bool) {
+    if end.is_err() {
+        process.signal(Signal::KILL);
+        return (process.exit_code().await, false);
+    }
+    (climb(process, Signal::TERM).await, false)
+}
+
+/// Resolves when the client has ended and the server has nothing more to say.
+async fn drained(gauge: &Gauge, settings: &Settings) {
+    gauge.client_end().await;
+    let (mut moved, mut since) = (gauge.moved_bytes(), Instant::now());
+    loop {
+        sleep(LADDER_TICK).await;
+        let now = gauge.moved_bytes();
+        if now != moved {
+            (moved, since) = (now, Instant::now());
+        }
+        // Activity, not a fixed time: a 64 MiB answer may be on its way for longer than that.
+        let patience = if gauge.due() > 0 { settings.drain } else { settings.grace };
+        if since.elapsed() >= patience {
+            return;
+        }
+    }
+}
+
+/// What is left in the pipes is read; then the pump is told, for a grandchild may hold them open.
+async fn after_exit(process: &mut Process, handle: &Handle, exited: &watch::Sender<Option<u8>>, code: u8) {
+    process.stderr_read(SILENCE).await;
+    exited.send_replace(Some(code));
+    let gauge = handle.gauge();
+    loop {
+        let before = gauge.moved_bytes();
+        sleep(SILENCE).await;
+        if gauge.moved_bytes() == before {
+            break;
+        }
+    }
+    handle.end_server();
+}
+
+/// The error that open requests are answered with: nobody should have to look for a log.
+async fn obituary(
+    settings: Settings,
+    tail: Option<Tail>,
+    mut exited: watch::Receiver<Option<u8>>,
+) -> RpcError {
+    if let Some(text) = settings.no_server {
+        return RpcError::new(RpcError::INTERNAL, text);
+    }
+    let waiting = exited.wait_for(Option::is_some);
+    let code = match tokio::time::timeout(EXIT_CODE_WAIT, waiting).await {
+        Ok(Ok(code)) => *code,
+        _ => None,
+    };
+    let name =
+        settings.name.map_or_else(|| "the MCP server".to_owned(), |name| format!("the MCP server `{name}`"));
+    let how = match code {
+        Some(code @ 129..) => format!("was ended by signal {}", code - 128),
+        Some(127) => "exited with code 127 (command not found)".to_owned(),
+        Some(code) => format!("exited with code {code}"),
+        None => "closed its output".to_owned(),
+    };
+    let lines = tail.map(|tail| tail.lines()).unwrap_or_default();
+    let said = if lines.is_empty() {
+        "It wrote nothing to stderr; run its command by hand to see why.".to_owned()
+    } else {
+        format!("Its last lines of stderr:\n{}", lines.join("\n"))
+    };
+    let data = serde_json::json!({ "exitCode": code, "stderr": lines });
+    RpcError {
+        code: RpcError::INTERNAL,
+        message: format!("{name} {how} before it answered. {said}"),
+        data: Some(data.to_string()),
+    }
+}
+
+/// Several observers as one.
+struct Observers(Vec<Arc<dyn Observer>>);
+
+impl Observer for Observers {
+    fn frame(&self, seen: &Seen<'_>) {
+        self.0.iter().for_each(|observer| observer.frame(seen));
+    }
+
+    fn ended(&self, request: &Head, how: Ended) {
+        self.0.iter().for_each(|observer| observer.ended(request, how));
+    }
+
+    fn too_long(&self, from: Side, gone: &TooLong) {
+        self.0.iter().for_each(|observer| observer.too_long(from, gone));
+    }
+
+    fn notice(&self, notice: &Notice) {
+        self.0.iter().for_each(|observer| observer.notice(notice));
+    }
+}

@@ -1,0 +1,205 @@
+//! One bounded queue and one thread for everything that goes to stderr: our lines and the
+//! server's.
+//!
+//! Whoever reads stderr may read slowly or not at all. Neither the pump nor the server may wait
+//! for that: lines that find the queue full are dropped and counted.
+
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes that wait, at most.
+const QUEUE_BYTES_MAX: usize = 1024 * 1024;
+/// After a wake-up, how long to let lines gather: a write for each line would cost a busy
+/// session a switch of threads for each call.
+const GATHER: Duration = Duration::from_millis(2);
+
+/// A line that is made by the writer's thread, not by the pump's.
+pub(crate) trait Line: Send {
+    /// Appends the line with its LF.
+    fn write(&self, out: &mut Vec<u8>);
+    /// About how long it will be, in bytes.
+    fn size(&self) -> usize;
+}
+
+enum Item {
+    Bytes(Vec<u8>),
+    Line(Box<dyn Line>),
+}
+
+#[derive(Default)]
+struct Queue {
+    items: Vec<Item>,
+    bytes: usize,
+    dropped_lines: u64,
+    writing: bool,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    filled: Condvar,
+    emptied: Condvar,
+}
+
+/// Where lines for people go. Cheap to clone.
+#[derive(Clone)]
+pub struct Stderr {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Stderr {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stderr")
+    }
+}
+
+impl Stderr {
+    /// A queue with a thread that writes to this process's stderr.
+    pub fn start() -> Self {
+        Self::to(std::io::stderr())
+    }
+
+    /// A queue with a thread that writes to `out`.
+    pub fn to(out: impl Write + Send + 'static) -> Self {
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        // Without a thread lines pile up to the bound and are counted; nothing else suffers.
+        let _ = std::thread::Builder::new()
+            .name("stderr".into())
+            .stack_size(128 * 1024)
+            .spawn(move || write_all(&theirs, out));
+        Self { shared }
+    }
+
+    /// Queues a line of text; the LF is added.
+    pub fn line(&self, text: &str) {
+        let mut bytes = Vec::with_capacity(text.len() + 1);
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.push(b'\n');
+        self.bytes(bytes);
+    }
+
+    /// Queues whole lines of the server's.
+    pub(crate) fn bytes(&self, bytes: Vec<u8>) {
+        self.push(bytes.len(), || Item::Bytes(bytes));
+    }
+
+    pub(crate) fn lazy(&self, line: impl Line + 'static) {
+        self.push(line.size(), || Item::Line(Box::new(line)));
+    }
+
+    /// Waits until everything is written, at most this long.
+    pub fn flush(&self, at_most: Duration) {
+        let until = Instant::now() + at_most;
+        let mut queue = self.shared.lock();
+        while !queue.items.is_empty() || queue.writing {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            queue.closed = true;
+            self.shared.filled.notify_one();
+            queue = self.shared.emptied.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn push(&self, size: usize, item: impl FnOnce() -> Item) {
+        let mut queue = self.shared.lock();
+        if queue.bytes + size > QUEUE_BYTES_MAX {
+            queue.dropped_lines += 1;
+            return;
+        }
+        queue.bytes += size;
+        let was_empty = queue.items.is_empty();
+        queue.items.push(item());
+        drop(queue);
+        if was_empty {
+            self.shared.filled.notify_one();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn write_all(shared: &Shared, mut out: impl Write) {
+    let mut text = Vec::new();
+    loop {
+        let mut queue = shared.lock();
+        while queue.items.is_empty() {
+            queue = shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !queue.closed {
+            drop(queue);
+            std::thread::sleep(GATHER);
+            queue = shared.lock();
+        }
+        let items = std::mem::take(&mut queue.items);
+        let dropped = std::mem::take(&mut queue.dropped_lines);
+        queue.bytes = 0;
+        queue.writing = true;
+        drop(queue);
+        text.clear();
+        for item in items {
+            match item {
+                Item::Bytes(bytes) => text.extend_from_slice(&bytes),
+                Item::Line(line) => line.write(&mut text),
+            }
+        }
+        if dropped > 0 {
+            text.extend_from_slice(
+                format!("framegate: {dropped} lines were dropped here: stderr is read too slowly\n")
+                    .as_bytes(),
+            );
+        }
+        // A closed stderr is no reason to stop: the reported proxies span at 100 % on EPIPE.
+        let _ = out.write_all(&text).and_then(|()| out.flush());
+        text.shrink_to(64 * 1024);
+        shared.lock().writing = false;
+        shared.emptied.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    struct Gate(mpsc::Receiver<()>, Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Gate {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.0.recv();
+            self.1.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_stands_still_costs_lines_not_time() {
+        let (open, gate) = mpsc::channel();
+        let out = Arc::new(Mutex::new(Vec::new()));
+        let stderr = Stderr::to(Gate(gate, Arc::clone(&out)));
+        let line = "x".repeat(1000);
+        for _ in 0..5000 {
+            stderr.line(&line);
+        }
+        drop(open);
+        stderr.flush(Duration::from_secs(10));
+        stderr.line("last");
+        stderr.flush(Duration::from_secs(10));
+        let text = String::from_utf8(out.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("lines were dropped here"), "{} bytes", text.len());
+        assert!(text.ends_with("last\n"));
+        assert!(text.len() < 3 * QUEUE_BYTES_MAX);
+    }
+}
