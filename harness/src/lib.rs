@@ -29,8 +29,9 @@
 //!
 //! ```text
 //! client ends → stdin of the server closed → answers still due: wait (--drain)
-//!     → nothing due and nothing moves for --grace → SIGTERM → 1 s → SIGKILL to the group
-//! SIGTERM to us, or a client that reads no more → SIGTERM → 1 s → SIGKILL to the group
+//!     → nothing due and nothing moves for --grace → SIGTERM → 0.9 s → SIGKILL to the group
+//! SIGTERM (SIGINT, SIGHUP) to us → stdin of the server closed → 0.7 s → the same signal → 0.9 s → SIGKILL
+//! a client that reads no more → SIGTERM → 0.9 s → SIGKILL to the group
 //! server ends → its output read to the end, or 100 ms of silence → open requests answered
 //!     with an error that carries its last lines of stderr → its exit code
 //! ```

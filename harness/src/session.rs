@@ -17,7 +17,10 @@ use crate::child::{Process, ServerName, Tail, Upstream};
 use crate::exit::Exit;
 
 /// From SIGTERM to SIGKILL.
-const TERM_TO_KILL: Duration = Duration::from_secs(1);
+const TERM_TO_KILL: Duration = Duration::from_millis(900);
+/// When we are told to end: from closing the server's stdin to the signal. With the step above
+/// under the 2 s that SDK clients give a server before they kill it.
+const EOF_TO_TERM: Duration = Duration::from_millis(700);
 /// After the direct child's exit its output is read until it is silent for this long.
 const SILENCE: Duration = Duration::from_millis(100);
 /// How long the error for open requests waits for the exit code.
@@ -225,7 +228,14 @@ async fn watch_over(
             after_exit(process, handle, exited, code).await;
             return (code, true);
         }
-        signal = stop.asked() => Signal::from_named_raw(i32::from(signal)).unwrap_or(Signal::TERM),
+        signal = stop.asked() => {
+            handle.end_client();
+            if let Ok(code) = tokio::time::timeout(EOF_TO_TERM, process.exit_code()).await {
+                after_exit(process, handle, exited, code).await;
+                return (code, true);
+            }
+            Signal::from_named_raw(i32::from(signal)).unwrap_or(Signal::TERM)
+        }
         () = drained(&gauge, settings) => Signal::TERM,
     };
     let code = climb(process, signal).await;

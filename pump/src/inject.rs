@@ -15,6 +15,7 @@ use crate::seam::{Interceptor, Observer, ToolInjector};
 #[derive(Debug)]
 pub(crate) enum Command {
     Ask { number: u64, to: Side, method: String, params: Option<String>, answer: oneshot::Sender<Frame> },
+    EndClient,
     EndServer,
     Forget(u64),
     Notify { to: Side, method: String, params: Option<String> },
@@ -276,6 +277,12 @@ impl Handle {
     /// `notifications/tools/list_changed` that its listing is old.
     pub fn set_tools(&self, tools: Option<Arc<dyn ToolInjector>>) {
         self.seams.change(|seams| seams.tools = tools);
+    }
+
+    /// Treats the client's stream as ended: the server's input is closed once what the client
+    /// sent is written, and what the server still says is passed on.
+    pub fn end_client(&self) {
+        let _ = self.injector.send(Command::EndClient);
     }
 
     /// Treats the server's stream as ended, though it is still open (a grandchild may hold it).

@@ -531,6 +531,11 @@ impl Relay {
                         self.router.question(number, to, &method, params.as_deref(), &mut self.fx);
                     }
                 }
+                Command::EndClient => {
+                    if !self.lanes.of(Side::Client).read_ended {
+                        self.end_of(Side::Client);
+                    }
+                }
                 Command::EndServer => {
                     if !self.lanes.of(Side::Server).read_ended {
                         self.end_of(Side::Server);
