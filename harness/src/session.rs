@@ -168,13 +168,13 @@ impl Session {
         let Self { upstream, settings, stop } = self;
         let (exited, exit_seen) = watch::channel(None);
         let tail = upstream.process.as_ref().map(|process| process.tail.clone());
-        let options = Options {
-            server_gone: Box::pin(obituary(settings.clone(), tail, exit_seen)),
+        let pump = Pump::over(client, upstream.port);
+        let handle = pump.handle();
+        let pump = pump.options(Options {
+            server_gone: Box::pin(obituary(settings.clone(), tail, exit_seen, handle.gauge())),
             first_request_wait: FIRST_REQUEST_WAIT,
             ..Options::default()
-        };
-        let pump = Pump::over(client, upstream.port).options(options);
-        let handle = pump.handle();
+        });
         handle.set_observer(Arc::new(Observers(settings.observers.clone())));
         handle.set_interceptor(Arc::clone(&settings.interceptor));
         let running = pump.run();
@@ -301,15 +301,21 @@ async fn obituary(
     settings: Settings,
     tail: Option<Tail>,
     mut exited: watch::Receiver<Option<u8>>,
-) -> RpcError {
+    gauge: Arc<Gauge>,
+) -> Option<RpcError> {
     if let Some(text) = settings.no_server {
-        return RpcError::new(RpcError::INTERNAL, text);
+        return Some(RpcError::new(RpcError::INTERNAL, text));
     }
     let waiting = exited.wait_for(Option::is_some);
     let code = match tokio::time::timeout(EXIT_CODE_WAIT, waiting).await {
         Ok(Ok(code)) => *code,
         _ => None,
     };
+    if gauge.client_ended() && code == Some(0) {
+        // The client closed its side, the server ended well: what it left unanswered (a call that
+        // was given up, say) it would leave unanswered without us.
+        return None;
+    }
     let name =
         settings.name.map_or_else(|| "the MCP server".to_owned(), |name| format!("the MCP server `{name}`"));
     let how = match code {
@@ -325,11 +331,11 @@ async fn obituary(
         format!("Its last lines of stderr:\n{}", lines.join("\n"))
     };
     let data = serde_json::json!({ "exitCode": code, "stderr": lines });
-    RpcError {
+    Some(RpcError {
         code: RpcError::INTERNAL,
         message: format!("{name} {how} before it answered. {said}"),
         data: Some(data.to_string()),
-    }
+    })
 }
 
 /// Several observers as one.

@@ -76,13 +76,15 @@ impl Cutter {
         Self { buf: BytesMut::new(), scanned: 0, frame_bytes_max, discarding: None }
     }
 
-    /// Room for the next read. Never lets the buffer grow past the cap and a terminator.
+    /// Room for the next read. Never lets the buffer hold more than the cap and a terminator.
     pub fn spare(&mut self) -> Limit<&mut BytesMut> {
         let room = (self.frame_bytes_max + 2).saturating_sub(self.buf.len());
-        let want = READ_CHUNK_BYTES.max(self.buf.len()).min(room);
         let spare = self.buf.capacity() - self.buf.len();
-        if spare < want.min(READ_CHUNK_BYTES / 4) || (spare < want && self.buf.len() > READ_CHUNK_BYTES) {
-            self.buf.reserve(want);
+        if spare < READ_CHUNK_BYTES / 4 {
+            // A long frame gets address space for the longest at once: pages are only taken as
+            // they are written, and growing by doubling would copy the frame several times.
+            let is_long = self.buf.len() >= LARGE_FRAME_BYTES;
+            self.buf.reserve(if is_long { room } else { READ_CHUNK_BYTES.max(self.buf.len()).min(room) });
         }
         let limit = (self.buf.capacity() - self.buf.len()).min(room);
         (&mut self.buf).limit(limit)

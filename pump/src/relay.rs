@@ -101,7 +101,7 @@ pub enum OnTooLong {
     End,
 }
 
-type LastWords = Pin<Box<dyn Future<Output = RpcError> + Send>>;
+type LastWords = Pin<Box<dyn Future<Output = Option<RpcError>> + Send>>;
 
 /// Settings of a pump. All have defaults.
 pub struct Options {
@@ -110,7 +110,8 @@ pub struct Options {
     /// Limits on ids, for a guard.
     pub id_limits: Option<IdLimits>,
     /// The error that open requests are answered with when the server is gone. May take a
-    /// moment (an exit status, the last lines of stderr).
+    /// moment (an exit status, the last lines of stderr). `None` leaves them unanswered: a
+    /// server that was told to end, and ended well, owes nothing.
     pub server_gone: LastWords,
     /// When the server ends before the client has said anything, how long to wait for the first
     /// request, so that somebody is told.
@@ -123,7 +124,7 @@ impl Default for Options {
         Self {
             on_too_long: OnTooLong::default(),
             id_limits: None,
-            server_gone: Box::pin(std::future::ready(error)),
+            server_gone: Box::pin(std::future::ready(Some(error))),
             first_request_wait: Duration::ZERO,
         }
     }
@@ -578,7 +579,7 @@ impl Relay {
             Phase::LastWords(_) if awaits_first_request => Poll::Pending,
             Phase::LastWords(words) => {
                 if let Poll::Ready(error) = words.as_mut().poll(cx) {
-                    self.router.peer_gone(Side::Server, &error, &mut self.fx);
+                    self.router.peer_gone(Side::Server, error.as_ref(), &mut self.fx);
                     self.carry_out();
                     let client_ended = self.lanes.of(Side::Client).read_ended;
                     self.phase =

@@ -386,21 +386,28 @@ impl Router {
         }
     }
 
-    /// `side` will answer nothing more: whoever waits for it is told by `error`.
-    pub fn peer_gone(&mut self, side: Side, error: &RpcError, fx: &mut Effects) {
+    /// `side` will answer nothing more: whoever waits for it is told by `error`, if there is one.
+    pub fn peer_gone(&mut self, side: Side, error: Option<&RpcError>, fx: &mut Effects) {
         for question in std::mem::take(self.questions.of_mut(side)).into_values() {
             fx.push_back(Effect::Answered { question, answer: None });
         }
         for open in self.open.of_mut(side.other()).drain() {
-            self.fail(&open.head, open.request.as_ref(), Ended::PeerGone, error, fx);
+            self.end(&open.head, open.request.as_ref(), error, fx);
         }
         let held = |held: &held::Held| held.pending.head().is_some_and(|head| head.from == side.other());
         for token in self.held.tokens(held) {
             let Some(held) = self.held.take(token) else { continue };
             fx.push_back(Effect::Release(token));
             if let Pending::Message { request, .. } = held.pending {
-                self.fail(request.head(), Some(&request), Ended::PeerGone, error, fx);
+                self.end(request.head(), Some(&request), error, fx);
             }
+        }
+    }
+
+    fn end(&mut self, head: &Head, request: Option<&Request>, error: Option<&RpcError>, fx: &mut Effects) {
+        match error {
+            Some(error) => self.fail(head, request, Ended::PeerGone, error, fx),
+            None => self.tell_ended(head, request, Ended::PeerGone),
         }
     }
 

@@ -1,0 +1,52 @@
+"""One scripted MCP session with the Python SDK 2.x.
+
+usage: client_py2.py --era legacy|modern|auto [--calls JSON] [--cancel JSON] -- SERVER ARGS...
+
+Prints one JSON line of what the client got; the other clients here print the same
+members, so a run through a wrapper can be compared with a direct one.
+"""
+
+import json
+import sys
+
+import anyio
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+from session_args import parse, shape_of
+
+MODES = {"legacy": "legacy", "modern": "2026-07-28", "auto": "auto"}
+
+
+async def call(client: Client, wanted: dict) -> dict:
+    try:
+        result = await client.call_tool(wanted["name"], wanted.get("arguments"))
+    except MCPError as err:
+        return {"tool": wanted["name"], "error": err.error.code}
+    return {"tool": wanted["name"], **shape_of(result.model_dump(by_alias=True, mode="json"))}
+
+
+async def main() -> None:
+    args = parse()
+    params = StdioServerParameters(command=args.server[0], args=args.server[1:])
+    got: dict = {"client": "py2"}
+    async with Client(params, mode=MODES[args.era], read_timeout_seconds=12) as client:
+        got["protocol"] = client.protocol_version
+        got["server"] = client.server_info.name if client.server_info else None
+        tools = await client.list_tools()
+        got["tools"] = sorted(tool.name for tool in tools.tools)
+        got["calls"] = [await call(client, wanted) for wanted in args.calls]
+        if args.cancel:
+            # Leaving the scope sends notifications/cancelled; the session goes on.
+            with anyio.move_on_after(0.5) as scope:
+                await client.call_tool(args.cancel["name"], args.cancel.get("arguments"))
+            got["cancelled"] = scope.cancelled_caught
+            got["after_cancel"] = len((await client.list_tools()).tools)
+        if client.protocol_version < "2026":  # ping left the protocol there
+            await client.send_ping()
+            got["ping"] = True
+    print(json.dumps(got), file=sys.stdout, flush=True)
+
+
+anyio.run(main)

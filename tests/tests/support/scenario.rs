@@ -1,0 +1,125 @@
+//! One real client against one real server, twice: directly, and through Framegate.
+//!
+//! The second run is `client -> tee a -> framegate run -- tee b -> server`. What the two tees
+//! recorded must be the same bytes in both directions, and the client must report the same
+//! session as in the direct run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::process;
+
+/// Builds the client's command from the server command it is to start.
+pub(crate) type Client<'a> = dyn Fn(&[String]) -> Command + 'a;
+/// Builds the server command; the folder is fresh for each of the two runs.
+pub(crate) type Server<'a> = dyn Fn(&Path) -> Vec<String> + 'a;
+
+/// Options of `framegate run` for these tests: pure pass-through.
+const RUN_OPTIONS: &[&str] = &[];
+
+/// Far above what any scenario takes, for a machine that is busy building.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Runs the scenario and returns what the client printed, the same in both runs.
+pub(crate) fn same_through_framegate(name: &str, client: &Client<'_>, server: &Server<'_>) -> String {
+    let scratch = scratch(name);
+    let direct = session(&scratch, "direct", client, |folder| server(folder));
+    let wrapped = session(&scratch, "wrapped", client, |folder| wrap(folder, &server(folder)));
+    same_bytes(&scratch.join("wrapped"));
+    assert_eq!(direct, wrapped, "the client got a different session through framegate");
+    // Kept after a failure, to be looked at.
+    let _ = fs::remove_dir_all(&scratch);
+    wrapped
+}
+
+/// A new empty folder for one test.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("peers-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("create the scratch folder");
+    folder
+}
+
+fn session(scratch: &Path, run: &str, client: &Client<'_>, server: impl Fn(&Path) -> Vec<String>) -> String {
+    let folder = scratch.join(run);
+    fs::create_dir_all(&folder).expect("create the folder of the run");
+    let outcome = process::run(&mut client(&server(&folder)), LIMIT);
+    assert!(
+        outcome.status.success(),
+        "{run}: the client ended with {}\nstdout: {}\nstderr: {}",
+        outcome.status,
+        outcome.stdout,
+        outcome.stderr
+    );
+    outcome.stdout
+}
+
+fn wrap(folder: &Path, server: &[String]) -> Vec<String> {
+    let path = |name| folder.join(name).display().to_string();
+    let tee = env!("CARGO_BIN_EXE_tee");
+    let mut argv = vec![tee.to_owned(), path("a"), "--".into(), framegate(), "run".into()];
+    argv.extend(RUN_OPTIONS.iter().map(|option| (*option).to_owned()));
+    argv.extend(["--".into(), tee.into(), path("b"), "--".into()]);
+    argv.extend_from_slice(server);
+    argv
+}
+
+/// The binary under test.
+pub(crate) fn framegate() -> String {
+    std::env::var("FRAMEGATE_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_framegate-under-test").to_owned())
+}
+
+/// Compares the recordings of every run of the command (see `tee` on second runs).
+fn same_bytes(folder: &Path) {
+    let runs = (1..).take_while(|run| recording(folder, "a", *run, "c2s").exists()).count();
+    assert!(runs > 0, "the client never started its server command");
+    for run in 1..=runs {
+        let read = |tee, direction| {
+            let path = recording(folder, tee, run, direction);
+            fs::read(&path).unwrap_or_else(|err| panic!("{}: {err}", path.display()))
+        };
+        let (from_client, to_server) = (read("a", "c2s"), read("b", "c2s"));
+        let (from_server, to_client) = (read("b", "s2c"), read("a", "s2c"));
+        assert!(!from_client.is_empty(), "run {run}: the client sent nothing");
+        if run == runs {
+            assert!(!from_server.is_empty(), "the server sent nothing");
+            assert_same("client to server", &from_client, &to_server);
+            assert_same("server to client", &from_server, &to_client);
+        } else {
+            // A probe may be killed while bytes are under way: nothing may be altered,
+            // but the end may not have arrived.
+            assert!(from_client.starts_with(&to_server), "run {run}: altered to the server");
+            assert!(from_server.starts_with(&to_client), "run {run}: altered to the client");
+        }
+    }
+}
+
+fn recording(folder: &Path, tee: &str, run: usize, direction: &str) -> PathBuf {
+    match run {
+        1 => folder.join(format!("{tee}.{direction}")),
+        run => folder.join(format!("{tee}.{run}.{direction}")),
+    }
+}
+
+/// `assert_eq!` on megabytes would print megabytes.
+fn assert_same(direction: &str, sent: &[u8], arrived: &[u8]) {
+    if sent == arrived {
+        return;
+    }
+    let at = sent.iter().zip(arrived).take_while(|(a, b)| a == b).count();
+    let around = |bytes: &[u8]| {
+        let from = at.saturating_sub(80);
+        let part = bytes.get(from..bytes.len().min(at + 80)).unwrap_or_default();
+        String::from_utf8_lossy(part).into_owned()
+    };
+    panic!(
+        "{direction}: {} bytes sent, {} arrived, the first difference is at {at}\n\
+         sent:    {}\narrived: {}",
+        sent.len(),
+        arrived.len(),
+        around(sent),
+        around(arrived)
+    );
+}
