@@ -232,17 +232,17 @@ impl Observer for CallLog {
                 if let Some(envelope) = seen.envelope {
                     self.watch_noise(side, seen.frame, envelope.kind);
                 }
-                if let Some(head) = seen.request.filter(|head| head.from == side && head.id.is_some()) {
-                    if self.logs(head) {
-                        self.open(head, seen);
-                    }
+                if let Some(head) = seen.request.filter(|head| head.from == side && head.id.is_some())
+                    && self.logs(head)
+                {
+                    self.open(head, seen);
                 }
             }
             Point::Sent(to, _) => {
-                if let Some(head) = seen.request.filter(|head| head.from == to) {
-                    if self.logs(head) {
-                        self.close(head, outcome(seen.frame.body()), seen.frame.bytes().len());
-                    }
+                if let Some(head) = seen.request.filter(|head| head.from == to)
+                    && self.logs(head)
+                {
+                    self.close(head, outcome(seen.frame.body()), seen.frame.bytes().len());
                 }
             }
         }
@@ -321,10 +321,10 @@ fn outcome(body: &[u8]) -> String {
     }
     let Some((span, _)) = find(body, br#""result""#) else { return "ok".to_owned() };
     let result = result_text(body, span.start);
-    if let Some((value, _)) = find(result, br#""isError""#) {
-        if result.get(value) == Some(b"true") {
-            return "tool error".to_owned();
-        }
+    if let Some((value, _)) = find(result, br#""isError""#)
+        && result.get(value) == Some(b"true")
+    {
+        return "tool error".to_owned();
     }
     match find(result, br#""resultType""#).and_then(|(value, _)| result.get(value)) {
         Some(br#""input_required""#) => "asks for input".to_owned(),

@@ -67,11 +67,11 @@ impl Recorder {
         if let Ok(mut entries) = self.entries.lock() {
             entries.take();
         }
-        if let Ok(mut writer) = self.writer.lock() {
-            if let Some(writer) = writer.take() {
-                // A panic of the writer's has been printed already.
-                let _ = writer.join();
-            }
+        if let Ok(mut writer) = self.writer.lock()
+            && let Some(writer) = writer.take()
+        {
+            // A panic of the writer's has been printed already.
+            let _ = writer.join();
         }
     }
 }

@@ -196,7 +196,7 @@ impl Session {
                     ended = &mut watched, if fate.is_none() => fate = Some(ended),
                 }
             };
-            drop(running);
+            // The pump goes with this block, and with it the server's stdin.
             end
         };
         let stopped_by = stopped_by(&stop);

@@ -64,10 +64,10 @@ enum FdKind {
 
 fn kind_of(fd: BorrowedFd<'_>) -> FdKind {
     let Ok(stat) = fstat(fd) else { return FdKind::Other };
-    if let Ok(err) = fstat(stderr()) {
-        if (err.st_dev, err.st_ino) == (stat.st_dev, stat.st_ino) {
-            return FdKind::Other;
-        }
+    if let Ok(err) = fstat(stderr())
+        && (err.st_dev, err.st_ino) == (stat.st_dev, stat.st_ino)
+    {
+        return FdKind::Other;
     }
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Fifo => FdKind::Pipe,

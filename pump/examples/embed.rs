@@ -48,7 +48,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .spawn()?;
     let (Some(to), Some(from)) = (server.stdin.take(), server.stdout.take()) else { return Ok(()) };
     let pump = Pump::new(tokio::io::stdin(), tokio::io::stdout(), from, to);
-    let end = pump.interceptor(NoDeletes).tools(SessionInfo).run().await?;
-    eprintln!("ended: {end:?}");
+    pump.interceptor(NoDeletes).tools(SessionInfo).run().await?;
     Ok(())
 }

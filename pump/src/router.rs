@@ -544,10 +544,10 @@ impl Router {
         if request.method() != "notifications/cancelled" {
             return;
         }
-        if let Some(id) = request.param("requestId").and_then(Id::from_json) {
-            if let Some(open) = self.open.of_mut(from).take(&id) {
-                self.tell_ended(&open.head, open.request.as_ref(), Ended::Cancelled);
-            }
+        if let Some(id) = request.param("requestId").and_then(Id::from_json)
+            && let Some(open) = self.open.of_mut(from).take(&id)
+        {
+            self.tell_ended(&open.head, open.request.as_ref(), Ended::Cancelled);
         }
     }
 

@@ -235,8 +235,8 @@ impl Client {
     }
 
     fn request(&mut self, method: &str, mut params: Value) -> Result<(Value, Duration), TryError> {
-        if self.modern {
-            params["_meta"] = modern_meta();
+        if let (true, Some(params)) = (self.modern, params.as_object_mut()) {
+            params.insert("_meta".to_owned(), modern_meta());
         }
         self.next_id += 1;
         let id = Value::from(self.next_id);
