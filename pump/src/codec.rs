@@ -19,7 +19,7 @@ use crate::skim::{Skim, Skimmed};
 /// Bytes asked of the stream at once, at least.
 const READ_CHUNK_BYTES: usize = 64 * 1024;
 /// From this size on a frame leaves the read buffer for good, so that its memory goes with it.
-const LARGE_FRAME_BYTES: usize = 256 * 1024;
+pub(crate) const LARGE_FRAME_BYTES: usize = 256 * 1024;
 
 /// What the cutter found.
 #[derive(Debug)]
@@ -52,6 +52,9 @@ pub struct Cutter {
     frame_bytes_max: usize,
     /// Set while an over-long line is being thrown away.
     discarding: Option<Discard>,
+    /// The memory of a large frame that has gone out, for the next one: taking 60 MiB of new
+    /// pages from the system costs as much as carrying 60 MiB.
+    recycled: Option<BytesMut>,
 }
 
 #[derive(Debug, Default)]
@@ -73,7 +76,7 @@ impl Default for Cutter {
 impl Cutter {
     /// A cutter with a cap of `frame_bytes_max` bytes a frame, terminator not counted.
     pub fn new(frame_bytes_max: usize) -> Self {
-        Self { buf: BytesMut::new(), scanned: 0, frame_bytes_max, discarding: None }
+        Self { buf: BytesMut::new(), scanned: 0, frame_bytes_max, discarding: None, recycled: None }
     }
 
     /// Room for the next read. Never lets the buffer hold more than the cap and a terminator.
@@ -81,13 +84,38 @@ impl Cutter {
         let room = (self.frame_bytes_max + 2).saturating_sub(self.buf.len());
         let spare = self.buf.capacity() - self.buf.len();
         if spare < READ_CHUNK_BYTES / 4 {
-            // A long frame gets address space for the longest at once: pages are only taken as
-            // they are written, and growing by doubling would copy the frame several times.
-            let is_long = self.buf.len() >= LARGE_FRAME_BYTES;
-            self.buf.reserve(if is_long { room } else { READ_CHUNK_BYTES.max(self.buf.len()).min(room) });
+            self.grow(room);
         }
         let limit = (self.buf.capacity() - self.buf.len()).min(room);
         (&mut self.buf).limit(limit)
+    }
+
+    fn grow(&mut self, room: usize) {
+        if self.buf.len() < LARGE_FRAME_BYTES {
+            return self.buf.reserve(READ_CHUNK_BYTES.max(self.buf.len()).min(room));
+        }
+        // A large frame gets address space for the longest at once: pages are only taken as they
+        // are written, and growing by doubling would copy the frame several times.
+        match self.recycled.take() {
+            Some(mut old) if old.capacity() >= self.buf.len() + room => {
+                old.clear();
+                old.extend_from_slice(&self.buf);
+                self.buf = old;
+            }
+            _ => self.buf.reserve(room),
+        }
+    }
+
+    /// Takes back the memory of a large frame, if nobody else holds it.
+    pub fn recycle(&mut self, frame: Frame) {
+        if frame.bytes().len() >= LARGE_FRAME_BYTES {
+            self.recycled = frame.into_bytes().try_into_mut().ok();
+        }
+    }
+
+    /// Gives recycled memory back to the system.
+    pub fn shrink(&mut self) {
+        self.recycled = None;
     }
 
     /// Adds bytes by copying; [`Cutter::spare`] is the way without a copy.
@@ -378,6 +406,30 @@ mod tests {
         }
         assert!(found.is_some());
         assert!(cutter.buf.capacity() < LARGE_FRAME_BYTES);
+    }
+
+    #[test]
+    fn the_memory_of_a_large_frame_is_used_again() {
+        let mut cutter = Cutter::default();
+        let mut places = Vec::new();
+        for fill in [b'a', b'b', b'c'] {
+            let mut line = vec![fill; 3 * LARGE_FRAME_BYTES];
+            line.extend_from_slice(b"\n{}\n");
+            let mut rest = &line[..];
+            let mut cuts = Vec::new();
+            while !rest.is_empty() {
+                rest = &rest[cutter.push(rest)..];
+                cuts.extend(std::iter::from_fn(|| cutter.next_cut()));
+            }
+            let [Cut::Frame(large), Cut::Frame(small)] = &cuts[..] else { panic!("{cuts:?}") };
+            assert_eq!(&large.bytes()[..], &line[..line.len() - 3]);
+            assert_eq!(&small.bytes()[..], b"{}\n");
+            places.push(large.bytes().as_ptr().addr());
+            let large = large.clone();
+            drop(cuts);
+            cutter.recycle(large);
+        }
+        assert_eq!(places[1], places[2], "the same memory");
     }
 
     #[test]

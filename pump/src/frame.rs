@@ -40,6 +40,11 @@ impl Frame {
         &self.bytes
     }
 
+    /// The bytes themselves.
+    pub fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+
     /// The frame without its terminator (`\n` or `\r\n`).
     pub fn body(&self) -> &[u8] {
         let all = &self.bytes[..];

@@ -42,6 +42,9 @@ const DEAF_SERVER: Duration = Duration::from_secs(1);
 /// At the end, a client that takes nothing for this long gets the rest no more.
 const LAST_WRITES_STALL: Duration = Duration::from_secs(10);
 
+/// How long the memory of a large frame is kept for the next one.
+const RECYCLED_FOR: Duration = Duration::from_millis(250);
+
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -302,6 +305,8 @@ struct Relay {
     later: Vec<(Side, Frame)>,
     phase: Phase,
     alarm: Option<(Alarm, Pin<Box<Sleep>>)>,
+    /// When memory kept for large frames is given back.
+    shrink: Option<Pin<Box<Sleep>>>,
     client_spoke: bool,
     stopped: bool,
 }
@@ -325,6 +330,7 @@ impl Relay {
             later: Vec::new(),
             phase: Phase::Running,
             alarm: None,
+            shrink: None,
             client_spoke: false,
             stopped: false,
         }
@@ -337,6 +343,7 @@ impl Relay {
                 moved |= self.poll_read(side, cx)?;
                 moved |= self.poll_write(side.other(), cx)?;
                 self.look_back();
+                self.recycle(side);
             }
             moved |= self.poll_write(Side::Client, cx)?;
             if self.lanes.of(Side::Client).write_ended {
@@ -350,6 +357,7 @@ impl Relay {
                 return Poll::Ready(Ok(end));
             }
             moved |= self.poll_alarm(cx)?;
+            self.poll_shrink(cx);
             if !moved {
                 return Poll::Pending;
             }
@@ -489,6 +497,23 @@ impl Relay {
     fn look_back(&mut self) {
         for (from, frame) in std::mem::take(&mut self.later) {
             self.router.attribute(from, &frame);
+        }
+    }
+
+    /// The memory of a large frame that went out is used for the next one, for a while.
+    fn recycle(&mut self, from: Side) {
+        if let Some(gone) = self.lanes.of_mut(from.other()).outbox.take_gone() {
+            self.lanes.of_mut(from).port.source.recycle(gone);
+            self.shrink = Some(Box::pin(tokio::time::sleep(RECYCLED_FOR)));
+        }
+    }
+
+    fn poll_shrink(&mut self, cx: &mut Context<'_>) {
+        if self.shrink.as_mut().is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready()) {
+            self.shrink = None;
+            for side in [Side::Client, Side::Server] {
+                self.lanes.of_mut(side).port.source.shrink();
+            }
         }
     }
 

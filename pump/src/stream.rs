@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_util::io::poll_read_buf;
 use tokio_util::sync::PollSender;
 
-use crate::codec::{Cut, Cutter};
+use crate::codec::{Cut, Cutter, LARGE_FRAME_BYTES};
 use crate::frame::{Frame, MAX_FRAME_BYTES};
 
 /// Frames in one vectored write, at most.
@@ -45,6 +45,12 @@ pub trait FrameSource: Send {
     fn is_discarding(&self) -> bool {
         false
     }
+
+    /// Takes back a frame that it gave and that has gone out, for its memory.
+    fn recycle(&mut self, _frame: Frame) {}
+
+    /// Gives back memory that it keeps for the next large frame.
+    fn shrink(&mut self) {}
 }
 
 /// Takes frames.
@@ -74,6 +80,8 @@ pub struct Outbox {
     ours_bytes: usize,
     /// The last frame had no LF: another one after it would be joined to it.
     unterminated: bool,
+    /// The last large frame that has gone out.
+    gone_large: Option<Frame>,
 }
 
 impl Outbox {
@@ -106,6 +114,20 @@ impl Outbox {
         self.bytes -= len;
         self.ours_bytes -= if is_ours { len } else { 0 };
         Some(frame)
+    }
+
+    /// Drops the frame at the front: all of it is written.
+    fn sent(&mut self) {
+        if let Some(frame) = self.pop()
+            && frame.bytes().len() >= LARGE_FRAME_BYTES
+        {
+            self.gone_large = Some(frame);
+        }
+    }
+
+    /// The last large frame that has gone out, once.
+    pub(crate) fn take_gone(&mut self) -> Option<Frame> {
+        self.gone_large.take()
     }
 
     /// Whether nothing waits.
@@ -169,6 +191,14 @@ impl<R: AsyncRead + Send + Unpin> FrameSource for ByteSource<R> {
     fn is_discarding(&self) -> bool {
         self.cutter.is_discarding()
     }
+
+    fn recycle(&mut self, frame: Frame) {
+        self.cutter.recycle(frame);
+    }
+
+    fn shrink(&mut self) {
+        self.cutter.shrink();
+    }
 }
 
 /// Frames joined into a byte stream. Frames that wait leave in one vectored write.
@@ -197,7 +227,7 @@ impl<W> ByteSink<W> {
             }
             n -= left;
             self.written = 0;
-            queue.pop();
+            queue.sent();
         }
     }
 }
