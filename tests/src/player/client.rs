@@ -146,9 +146,9 @@ impl Client {
         Ok(())
     }
 
-    /// Waits until at least so many bytes came.
-    pub fn wait_length(&self, length: usize, within: Duration) -> bool {
-        self.heard.wait_length(length, within)
+    /// Waits until at least so many bytes came, or none can come any more.
+    pub fn wait_length(&self, length: usize, within: Duration) {
+        self.heard.wait_length(length, within);
     }
 
     /// Waits for EOF on the wrapper's stdout and stderr.

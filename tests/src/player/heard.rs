@@ -76,8 +76,8 @@ impl Heard {
         self.wait(within, |state| state.answered.contains(id.as_bytes()))
     }
 
-    pub(super) fn wait_length(&self, length: usize, within: Duration) -> bool {
-        self.wait(within, |state| state.bytes.len() >= length)
+    pub(super) fn wait_length(&self, length: usize, within: Duration) {
+        self.wait(within, |state| state.bytes.len() >= length || state.ended);
     }
 
     fn wait(&self, within: Duration, done: impl Fn(&State) -> bool) -> bool {
