@@ -1,13 +1,16 @@
 //! One line a call, and a warning for what a person should know of.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use framegate_pump::{
-    Ended, Envelope, Frame, Head, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong, members_at_ends,
+    Ended, Envelope, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong,
+    members_at_ends,
 };
 
 use crate::child::ServerName;
@@ -163,18 +166,18 @@ impl CallLog {
         }
     }
 
-    fn close(&self, head: &Head, outcome: String, bytes: usize) {
+    fn close(&self, head: &Head, outcome: Cow<'static, str>, bytes: usize) {
         let Some(call) = self.lock().open.remove(&head.ticket) else { return };
         let outcome = match call.ended {
-            Some(Ended::PeerGone) => "lost (the server is gone)".to_owned(),
-            Some(Ended::TooLong) => "answer too long".to_owned(),
+            Some(Ended::PeerGone) => "lost (the server is gone)".into(),
+            Some(Ended::TooLong) => "answer too long".into(),
             _ => outcome,
         };
         self.stderr.lazy(CallLine {
             time: SystemTime::now(),
             server: self.name.clone(),
             what: call.what,
-            id: head.id.as_ref().map(|id| shown(id.json())),
+            id: head.id.clone(),
             outcome,
             bytes,
             latency: call.since.elapsed(),
@@ -292,19 +295,32 @@ impl Observer for CallLog {
     }
 }
 
+/// The tool's name in a call: near the start of `params`, where every SDK writes it, or
+/// wherever else a whole reading finds it.
 fn tool_name(frame: &Frame, envelope: Option<&Envelope>) -> Option<String> {
+    /// Longer calls are named by their method if their name is not where it usually is.
+    const READ_BYTES: usize = 64 * 1024;
     let body = frame.body();
-    let span = envelope?.params?.range();
-    // A glance knows only where a long value starts; its name is then near that start.
-    let params = if span.is_empty() { body.get(span.start..)? } else { body.get(span)? };
-    let members =
-        members_at_ends(params).or_else(|| members_at_ends(body.get(envelope?.params?.range())?))?;
+    let params = body.get(envelope?.params?.range().start..)?;
+    if let Some(name) = name_in(params) {
+        return Some(name);
+    }
+    if body.len() > READ_BYTES {
+        return None;
+    }
+    let whole = framegate_pump::envelope::peek(body);
+    let params: serde_json::Value = serde_json::from_slice(body.get(whole.params?.range())?).ok()?;
+    params.get("name")?.as_str().map(str::to_owned)
+}
+
+fn name_in(params: &[u8]) -> Option<String> {
+    let members = members_at_ends(params)?;
     let name = members.iter().find(|m| params.get(m.key.clone()) == Some(br#""name""#))?;
     serde_json::from_slice(params.get(name.value.clone())?).ok()
 }
 
 /// What an answer says of itself, from its ends.
-fn outcome(body: &[u8]) -> String {
+fn outcome(body: &[u8]) -> Cow<'static, str> {
     let find = |object: &[u8], key: &[u8]| {
         let members = members_at_ends(object)?;
         let member = members.into_iter().find(|m| object.get(m.key.clone()) == Some(key))?;
@@ -315,21 +331,21 @@ fn outcome(body: &[u8]) -> String {
         let code =
             error.and_then(|error| Some(find(error, br#""code""#)?.0).and_then(|code| error.get(code)));
         return match code {
-            Some(code) => format!("error {}", shown(&String::from_utf8_lossy(code))),
-            None => "error".to_owned(),
+            Some(code) => format!("error {}", shown(&String::from_utf8_lossy(code))).into(),
+            None => "error".into(),
         };
     }
-    let Some((span, _)) = find(body, br#""result""#) else { return "ok".to_owned() };
+    let Some((span, _)) = find(body, br#""result""#) else { return "ok".into() };
     let result = result_text(body, span.start);
     if let Some((value, _)) = find(result, br#""isError""#)
         && result.get(value) == Some(b"true")
     {
-        return "tool error".to_owned();
+        return "tool error".into();
     }
     match find(result, br#""resultType""#).and_then(|(value, _)| result.get(value)) {
-        Some(br#""input_required""#) => "asks for input".to_owned(),
-        Some(br#""task""#) => "task".to_owned(),
-        _ => "ok".to_owned(),
+        Some(br#""input_required""#) => "asks for input".into(),
+        Some(br#""task""#) => "task".into(),
+        _ => "ok".into(),
     }
 }
 
@@ -351,6 +367,9 @@ fn result_text(body: &[u8], start: usize) -> &[u8] {
 
 /// A foreign string in a line: clipped, and with nothing that moves a cursor or forges a line.
 fn shown(text: &str) -> String {
+    if text.len() <= SHOWN_CHARS && text.bytes().all(|b| b.is_ascii_graphic()) {
+        return text.to_owned();
+    }
     let mut out: String = text.chars().take(SHOWN_CHARS).flat_map(escape).collect();
     if text.chars().nth(SHOWN_CHARS).is_some() {
         out.push('…');
@@ -376,8 +395,8 @@ struct CallLine {
     time: SystemTime,
     server: ServerName,
     what: String,
-    id: Option<String>,
-    outcome: String,
+    id: Option<Id>,
+    outcome: Cow<'static, str>,
     bytes: usize,
     latency: Duration,
     format: LogFormat,
@@ -386,29 +405,28 @@ struct CallLine {
 impl Line for CallLine {
     fn write(&self, out: &mut Vec<u8>) {
         let time = humantime::format_rfc3339_millis(self.time);
-        let micros = self.latency.as_micros();
-        let text = match self.format {
-            LogFormat::Json => serde_json::json!({
-                "time": time.to_string(), "event": "call", "server": self.server.as_str(), "tool": self.what,
-                "id": self.id, "outcome": self.outcome, "bytes": self.bytes,
-                "latency_us": u64::try_from(micros).unwrap_or(u64::MAX),
-            })
-            .to_string(),
-            format => {
-                let (on, off) = match format {
-                    LogFormat::Colored if self.outcome == "ok" => ("\x1b[32m", "\x1b[0m"),
-                    LogFormat::Colored => ("\x1b[31m", "\x1b[0m"),
-                    _ => ("", ""),
-                };
-                let latency = micros as f64 / 1000.0;
-                format!(
-                    "{time} framegate: {} {on}{}{off} {} bytes {latency:.2} ms",
-                    self.what, self.outcome, self.bytes
-                )
-            }
+        let micros = u64::try_from(self.latency.as_micros()).unwrap_or(u64::MAX);
+        let (what, outcome, bytes) = (&self.what, &self.outcome, self.bytes);
+        let (on, off) = match self.format {
+            LogFormat::Colored if outcome == "ok" => ("\x1b[32m", "\x1b[0m"),
+            LogFormat::Colored => ("\x1b[31m", "\x1b[0m"),
+            _ => ("", ""),
         };
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'\n');
+        let line = if self.format == LogFormat::Json {
+            let line = serde_json::json!({
+                "time": time.to_string(), "event": "call", "server": self.server.as_str(), "tool": what,
+                "id": self.id.as_ref().map(|id| shown(id.json())), "outcome": outcome, "bytes": bytes,
+                "latency_us": micros,
+            });
+            writeln!(out, "{line}")
+        } else {
+            let (whole, hundredths) = (micros / 1000, micros % 1000 / 10);
+            writeln!(
+                out,
+                "{time} framegate: {what} {on}{outcome}{off} {bytes} bytes {whole}.{hundredths:02} ms"
+            )
+        };
+        debug_assert!(line.is_ok(), "a vector takes everything");
     }
 
     fn size(&self) -> usize {

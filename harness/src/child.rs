@@ -30,12 +30,12 @@ const STDERR_LINE_BYTES: usize = 64 * 1024;
 
 /// What a server is called in logs, records and policies: never what it says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerName(String);
+pub struct ServerName(Arc<str>);
 
 impl ServerName {
     /// A name given by the user.
     pub fn given(name: &str) -> Self {
-        Self(name.to_owned())
+        Self(name.into())
     }
 
     /// The command's file name and a short hash of the whole command line.
@@ -48,7 +48,7 @@ impl ServerName {
         let short: String = hash.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let file = PathBuf::from(program);
         let file = file.file_name().unwrap_or(program).to_string_lossy().into_owned();
-        Self(format!("{file}-{short}"))
+        Self(format!("{file}-{short}").into())
     }
 
     /// The name.

@@ -29,32 +29,35 @@ pub struct Member {
 ///
 /// `None` when `text` does not look like an object.
 pub fn members(text: &[u8]) -> Option<Vec<Member>> {
-    let mut found = Vec::with_capacity(4);
-    let front = Front { text, at: skip(text, 0) };
-    match front.read(&mut found)? {
-        Reach::Whole => return Some(found),
-        Reach::Long => {}
-    }
-    let after = found.last().map_or(0, |m| m.value.start);
-    Back { text, end: text.len() }.read(after, &mut found)?;
+    let mut found = Vec::with_capacity(8);
+    visit(text, &mut |member| found.push(member))?;
     Some(found)
+}
+
+/// The same without a list. `None` may come after members were seen; they are then worth nothing.
+fn visit(text: &[u8], found: &mut impl FnMut(Member)) -> Option<()> {
+    let front = Front { text, at: skip(text, 0) };
+    match front.read(found)? {
+        Reach::Whole => Some(()),
+        Reach::Long { start } => Back { text, end: text.len() }.read(start, found),
+    }
 }
 
 /// The envelope of a frame's body as far as its ends tell. `None` when they do not show an id:
 /// then only a whole peek can say more.
 pub(crate) fn glance(body: &[u8]) -> Option<Envelope> {
     let mut envelope = Envelope::odd(Kind::Blank);
-    for member in members(body)? {
-        let place = match body.get(member.key)? {
-            br#""error""# => &mut envelope.error,
-            br#""id""# => &mut envelope.id,
-            br#""method""# => &mut envelope.method,
-            br#""params""# => &mut envelope.params,
-            br#""result""# => &mut envelope.result,
-            _ => continue,
+    visit(body, &mut |member| {
+        let place = match body.get(member.key) {
+            Some(br#""error""#) => &mut envelope.error,
+            Some(br#""id""#) => &mut envelope.id,
+            Some(br#""method""#) => &mut envelope.method,
+            Some(br#""params""#) => &mut envelope.params,
+            Some(br#""result""#) => &mut envelope.result,
+            _ => return,
         };
         *place = Some(Span::new(member.value));
-    }
+    })?;
     let id = envelope.id?.of(body);
     let usable = matches!(id, [b'"' | b'-' | b'0'..=b'9', ..]);
     envelope.kind = match (envelope.method, envelope.result.or(envelope.error)) {
@@ -67,7 +70,10 @@ pub(crate) fn glance(body: &[u8]) -> Option<Envelope> {
 
 enum Reach {
     Whole,
-    Long,
+    /// The value that starts here was too long to read through.
+    Long {
+        start: usize,
+    },
 }
 
 struct Front<'a> {
@@ -76,7 +82,7 @@ struct Front<'a> {
 }
 
 impl Front<'_> {
-    fn read(mut self, found: &mut Vec<Member>) -> Option<Reach> {
+    fn read(mut self, found: &mut impl FnMut(Member)) -> Option<Reach> {
         self.eat(b'{')?;
         if self.peek()? == b'}' {
             return Some(Reach::Whole);
@@ -91,10 +97,10 @@ impl Front<'_> {
                 _ => self.scalar(),
             };
             let Some(value) = value else {
-                found.push(Member { key, value: start..start, long: true });
-                return Some(Reach::Long);
+                found(Member { key, value: start..start, long: true });
+                return Some(Reach::Long { start });
             };
-            found.push(Member { key, value, long: false });
+            found(Member { key, value, long: false });
             match self.peek()? {
                 b',' => self.eat(b',')?,
                 b'}' => return Some(Reach::Whole),
@@ -152,7 +158,7 @@ struct Back<'a> {
 }
 
 impl Back<'_> {
-    fn read(mut self, after: usize, found: &mut Vec<Member>) -> Option<()> {
+    fn read(mut self, after: usize, found: &mut impl FnMut(Member)) -> Option<()> {
         self.eat(b'}')?;
         for _ in 0..MEMBERS_MAX {
             let value = match self.last()? {
@@ -168,7 +174,7 @@ impl Back<'_> {
             if key.start <= after {
                 return Some(());
             }
-            found.push(Member { key, value, long: false });
+            found(Member { key, value, long: false });
             self.eat(b',')?;
         }
         Some(())

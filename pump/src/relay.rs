@@ -495,7 +495,7 @@ impl Relay {
     }
 
     fn look_back(&mut self) {
-        for (from, frame) in std::mem::take(&mut self.later) {
+        for (from, frame) in self.later.drain(..) {
             self.router.attribute(from, &frame);
         }
     }

@@ -55,6 +55,18 @@ pub struct Head {
     pub method: Method,
 }
 
+impl Head {
+    /// `None` when the envelope is not that of a request or a notification.
+    pub(crate) fn read(frame: &Frame, envelope: &Envelope, from: Side, ticket: Ticket) -> Option<Self> {
+        let method = Method::new(&envelope.method_name(frame.body())?);
+        let id = match envelope.id {
+            Some(span) => Some(Id::from_json(span.text_of(frame.body()))?),
+            None => None,
+        };
+        Some(Self { ticket, from, id, method })
+    }
+}
+
 /// A method's name. Names in use today cost no allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method(Name);
@@ -123,12 +135,7 @@ pub struct Request {
 impl Request {
     /// `None` when the envelope is not that of a request or a notification.
     pub(crate) fn new(frame: Frame, envelope: Envelope, from: Side, ticket: Ticket) -> Option<Self> {
-        let method = Method::new(&envelope.method_name(frame.body())?);
-        let id = match envelope.id {
-            Some(span) => Some(Id::from_json(span.text_of(frame.body()))?),
-            None => None,
-        };
-        let head = Head { ticket, from, id, method };
+        let head = Head::read(&frame, &envelope, from, ticket)?;
         Some(Self { frame, envelope, head })
     }
 

@@ -41,8 +41,8 @@ use crate::splice::Edits;
 /// Requests that are remembered at once, for each side, without [`IdLimits`]. Later ones pass,
 /// but are not accounted for.
 const OPEN_REMEMBERED_MAX: usize = 65_536;
-/// From this size on a frame on which nothing depends is only looked at from its ends.
-const GLANCE_BYTES: usize = 2 * 1024;
+/// Up to this size a line that starts like an object is read to see whether it is one.
+const NOISE_BYTES: usize = 2 * 1024;
 
 /// What the shell has to do, in this order.
 pub enum Effect {
@@ -285,16 +285,19 @@ impl Router {
     /// Accounts for a frame that was sent before it was looked at.
     pub fn attribute(&mut self, from: Side, frame: &Frame) {
         let body = frame.body();
-        let glanced = if body.len() > GLANCE_BYTES { crate::ends::glance(body) } else { None };
-        let envelope = glanced.unwrap_or_else(|| peek(body));
+        let envelope = crate::ends::glance(body).unwrap_or_else(|| peek(body));
         let mut head = None;
         match envelope.kind {
-            Kind::Request | Kind::Notification => {
+            Kind::Notification => self.note_cancel(from, frame, &envelope),
+            Kind::Request => {
                 let ticket = self.ticket();
-                if let Some(request) = Request::new(frame.clone(), envelope.clone(), from, ticket) {
-                    head = Some(request.head().clone());
-                    self.note_cancel(from, &request);
-                    self.remember(request, None, Wants::Nothing);
+                head = Head::read(frame, &envelope, from, ticket);
+                if let Some(head) = head.clone()
+                    && let Some(id) = head.id.clone()
+                    && self.open.of(from).len() < OPEN_REMEMBERED_MAX
+                {
+                    let open = Open { head, request: None, original: None, first_page: None };
+                    self.open.of_mut(from).insert(id, open);
                 }
             }
             Kind::Response => {
@@ -415,7 +418,7 @@ impl Router {
     fn may_depend_on(&self, from: Side, frame: &Frame) -> bool {
         let Interest { messages, odd } = *self.interest.of(from);
         let only_noise =
-            odd == Odd::Opaque && (frame.len() <= GLANCE_BYTES || !frame.body().starts_with(b"{"));
+            odd == Odd::Opaque && (frame.len() <= NOISE_BYTES || !frame.body().starts_with(b"{"));
         messages
             || odd == Odd::All
             || only_noise
@@ -540,11 +543,12 @@ impl Router {
     }
 
     /// The same for a frame that has already gone out.
-    fn note_cancel(&mut self, from: Side, request: &Request) {
-        if request.method() != "notifications/cancelled" {
+    fn note_cancel(&mut self, from: Side, frame: &Frame, envelope: &Envelope) {
+        if envelope.method_name(frame.body()).as_deref() != Some("notifications/cancelled") {
             return;
         }
-        if let Some(id) = request.param("requestId").and_then(Id::from_json)
+        let params = envelope.params.map(|span| span.text_of(frame.body())).unwrap_or_default();
+        if let Some(id) = crate::request::member(params, "requestId").and_then(Id::from_json)
             && let Some(open) = self.open.of_mut(from).take(&id)
         {
             self.tell_ended(&open.head, open.request.as_ref(), Ended::Cancelled);
