@@ -59,9 +59,14 @@ pub(crate) enum Command {
         /// For which shell.
         shell: clap_complete::Shell,
     },
-    /// Print the man page
-    #[command(after_help = "Example:\n  framegate man > /usr/local/share/man/man1/framegate.1")]
-    Man,
+    /// Print the man page, of `framegate` or of one subcommand
+    #[command(
+        after_help = "Examples:\n  framegate man > /usr/local/share/man/man1/framegate.1\n  framegate man run > /usr/local/share/man/man1/framegate-run.1"
+    )]
+    Man {
+        /// Which subcommand's.
+        subcommand: Option<String>,
+    },
 }
 
 const RUN_EXAMPLES: &str = "Examples:
