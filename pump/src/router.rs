@@ -183,6 +183,14 @@ enum Asked {
 }
 
 impl Pending {
+    /// Who sent the frame.
+    fn sender(&self) -> Side {
+        match self {
+            Self::Answer { from, .. } | Self::Odd { from, .. } => *from,
+            Self::Message { request, .. } => request.head().from,
+        }
+    }
+
     /// Who waits for the answer, and under which id.
     fn asker(&self) -> Option<(Side, &Id)> {
         match self {

@@ -32,7 +32,7 @@ impl Router {
     pub(super) fn verdict(&mut self, pending: Pending, verdict: Verdict, fx: &mut Effects) {
         let is_decided_call = matches!(&pending, Pending::Message { wants: Wants::Decide, request, .. } if request.id().is_some());
         let is_person = matches!(&verdict, Verdict::Hold(Hold { kind: HoldKind::Person, .. }));
-        if is_decided_call && !is_person && self.held.has_queue() {
+        if is_decided_call && !is_person && self.held.has_queue(pending.sender()) {
             let token = self.token();
             let held = Held { pending, kind: HoldKind::Machine };
             match verdict {
@@ -48,8 +48,10 @@ impl Router {
     }
 
     pub(super) fn release_queue(&mut self, fx: &mut Effects) {
-        while let Some((_, held, verdict)) = self.held.release() {
-            self.carry_out(held.pending, verdict, fx);
+        for side in [Side::Client, Side::Server] {
+            while let Some((held, verdict)) = self.held.release(side) {
+                self.carry_out(held.pending, verdict, fx);
+            }
         }
     }
 
