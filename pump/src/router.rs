@@ -200,6 +200,15 @@ impl Pending {
         }
     }
 
+    /// The message, if it was the interceptor that was asked: it is told the end of that, and
+    /// not of what it never saw, nor of what it has seen the answer to.
+    fn decided(&self) -> Option<&Request> {
+        match self {
+            Self::Message { request, asked: Asked::Interceptor, .. } => Some(request),
+            _ => None,
+        }
+    }
+
     fn head(&self) -> Option<&Head> {
         match self {
             Self::Answer { open, .. } => Some(&open.head),
@@ -406,8 +415,8 @@ impl Router {
         for token in self.held.tokens(held) {
             let Some(held) = self.held.take(token) else { continue };
             fx.push_back(Effect::Release(token));
-            if let Pending::Message { request, .. } = held.pending {
-                self.fail(request.head(), Some(&request), Ended::PeerGone, error, fx);
+            if let (Pending::Message { request, .. }, decided) = (&held.pending, held.pending.decided()) {
+                self.fail(request.head(), decided, Ended::PeerGone, error, fx);
             }
         }
     }

@@ -59,11 +59,12 @@ impl Router {
     pub(super) fn drop_held(&mut self, token: Token, how: Ended, fx: &mut Effects) {
         let Some(held) = self.held.take(token) else { return };
         fx.push_back(Effect::Release(token));
-        match &held.pending {
-            Pending::Message { request, .. } => self.tell_ended(request.head(), Some(request), how),
-            // The interceptor has seen the answer; only the log still waits.
-            Pending::Answer { open, .. } => self.tell_ended(&open.head, None, how),
-            Pending::Odd { .. } => {}
+        self.end_pending(&held.pending, how);
+    }
+
+    fn end_pending(&self, pending: &Pending, how: Ended) {
+        if let Some(head) = pending.head() {
+            self.tell_ended(head, pending.decided(), how);
         }
     }
 
@@ -175,7 +176,8 @@ impl Router {
             });
         }
         if self.splice_and_send(to, &frame, &edits, Some(request.head()), fx).is_err() {
-            return self.refuse(&request, &unspliceable(), fx);
+            let told = (wants != Wants::Nothing && request.id().is_some()).then_some(&request);
+            return self.fail(request.head(), told, Ended::Replaced, &unspliceable(), fx);
         }
         if alias.is_some() {
             *self.exposed.of_mut(to) = true;
