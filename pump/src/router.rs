@@ -626,7 +626,8 @@ impl Router {
         }
         let lists =
             self.seams.tools.is_some() && head.from == Side::Client && request.method() == "tools/list";
-        let first_page = lists.then(|| request.param("cursor").is_none());
+        // A null is what some serialisers make of "no cursor"; an empty string is a cursor.
+        let first_page = lists.then(|| request.param("cursor").is_none_or(|cursor| cursor == "null"));
         let sent_as = alias.clone().unwrap_or_else(|| own_id.clone());
         let open = Open {
             original: alias.is_some().then_some(own_id),
