@@ -200,6 +200,11 @@ impl Pending {
         }
     }
 
+    /// Who gets nothing when the frame is dropped: who asked, or who sent what asks nothing.
+    fn concerns(&self) -> Side {
+        self.head().map_or(self.sender(), |head| head.from)
+    }
+
     /// The message, if it was the interceptor that was asked: it is told the end of that, and
     /// not of what it never saw, nor of what it has seen the answer to.
     fn decided(&self) -> Option<&Request> {
@@ -234,6 +239,8 @@ pub struct Router {
     /// Whether this side has ever seen an id of ours, and could use it.
     exposed: Both<bool>,
     held: HeldTable,
+    /// Whether this side has left: nobody is asked on its behalf any more.
+    left: Both<bool>,
     tickets: u64,
     tokens: u64,
     aliases: u64,
@@ -253,6 +260,7 @@ impl Router {
             questions: Both::default(),
             exposed: Both::default(),
             held: HeldTable::default(),
+            left: Both::default(),
             tickets: 0,
             tokens: 0,
             aliases: 0,
@@ -274,12 +282,10 @@ impl Router {
         self.open.of(asker).due()
     }
 
-    /// Whether machine-held frames of `from` are still to be finished.
+    /// Whether machine-held frames that `from` sent, of whatever kind, are still to be finished.
     pub fn has_machine_holds(&self, from: Side) -> bool {
-        let of_from = |held: &held::Held| {
-            held.kind == HoldKind::Machine
-                && matches!(&held.pending, Pending::Message { request, .. } if request.head().from == from)
-        };
+        let of_from =
+            |held: &held::Held| held.kind == HoldKind::Machine && held.pending.sender() == from;
         !self.held.tokens(of_from).is_empty()
     }
 
@@ -381,12 +387,14 @@ impl Router {
         self.send_ours(to, message_line(None, method, params), None, fx);
     }
 
-    /// The client or the server will send nothing more: what waits for a person is dropped.
+    /// The client or the server will send nothing more: what waits for a person is dropped. A
+    /// client may still read: an answer that a machine holds is finished for it.
     pub fn sender_gone(&mut self, side: Side, fx: &mut Effects) {
+        *self.left.of_mut(side) = true;
         let gone = |held: &held::Held| {
-            let waits_for = held.pending.head().map(|head| head.from);
             let is_answer = matches!(held.pending, Pending::Answer { .. });
-            waits_for == Some(side) && (held.kind == HoldKind::Person || is_answer)
+            held.pending.concerns() == side
+                && (held.kind == HoldKind::Person || (is_answer && side == Side::Server))
         };
         for token in self.held.tokens(gone) {
             self.drop_held(token, Ended::SenderGone, fx);

@@ -83,6 +83,10 @@ impl Router {
     }
 
     fn hold(&mut self, pending: Pending, hold: Hold, fx: &mut Effects) {
+        if hold.kind == HoldKind::Person && *self.left.of(pending.concerns()) {
+            // A machine wants to ask a person who has left in the meantime.
+            return self.end_pending(&pending, Ended::SenderGone);
+        }
         let token = self.token();
         let in_order = matches!(&pending, Pending::Message { wants: Wants::Decide, request, .. } if request.id().is_some());
         let held = Held { pending, kind: hold.kind };
