@@ -551,10 +551,21 @@ impl Relay {
         let mut moved = false;
         while let Poll::Ready(Some(done)) = self.holds.poll_join_next(cx) {
             moved = true;
-            // An aborted hold was released; one that panicked stays held, which is closed.
-            let Ok((token, verdict)) = done else { continue };
-            self.aborts.remove(&token);
-            self.router.settle(token, verdict, &mut self.fx);
+            match done {
+                Ok((token, verdict)) => {
+                    self.aborts.remove(&token);
+                    self.router.settle(token, verdict, &mut self.fx);
+                }
+                // An aborted hold was released. One that panicked would block the calls behind
+                // it, and the end of the session, for ever.
+                Err(broken) => {
+                    let found = self.aborts.iter().find(|(_, abort)| abort.id() == broken.id());
+                    if let Some(token) = found.map(|(token, _)| *token) {
+                        self.aborts.remove(&token);
+                        self.router.abandon(token, &mut self.fx);
+                    }
+                }
+            }
             self.carry_out();
         }
         moved
@@ -568,6 +579,8 @@ impl Relay {
                 Poll::Pending
             }
             Phase::LastWords(_) if awaits_first_request => Poll::Pending,
+            // Its last answers may still be held; they are no less due for its end.
+            Phase::LastWords(_) if self.router.has_machine_holds(Side::Server) => Poll::Pending,
             Phase::LastWords(words) => {
                 if let Poll::Ready(error) = words.as_mut().poll(cx) {
                     self.router.peer_gone(Side::Server, &error, &mut self.fx);

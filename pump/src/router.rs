@@ -423,10 +423,21 @@ impl Router {
         for token in self.held.tokens(held) {
             let Some(held) = self.held.take(token) else { continue };
             fx.push_back(Effect::Release(token));
-            if let (Pending::Message { request, .. }, decided) = (&held.pending, held.pending.decided()) {
-                self.fail(request.head(), decided, Ended::PeerGone, error, fx);
+            if let Some(head) = held.pending.head() {
+                self.fail(head, held.pending.decided(), Ended::PeerGone, error, fx);
             }
         }
+    }
+
+    /// The verdict on a held frame will never come, as whoever was to give it broke: it is
+    /// refused, and blocks nobody behind it.
+    pub fn abandon(&mut self, token: Token, fx: &mut Effects) {
+        let Some(held) = self.held.take(token) else { return };
+        if let Some(head) = held.pending.head() {
+            let error = RpcError::new(RpcError::INTERNAL, "no decision could be made on this");
+            self.fail(head, held.pending.decided(), Ended::Replaced, &error, fx);
+        }
+        self.release_queue(fx);
     }
 
     /// Whether anything but the log can depend on this frame.
