@@ -38,6 +38,7 @@ impl ToolInjector for SessionInfo {
 }
 
 #[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stderr, reason = "stdout belongs to the protocol; stderr is for people")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut command = std::env::args().skip(1);
     let Some(program) = command.next() else { return Ok(()) };

@@ -246,7 +246,7 @@ mod tests {
         members(text.as_bytes())
             .unwrap_or_default()
             .into_iter()
-            .map(|m| (&text[m.key], if m.long { "LONG" } else { &text[m.value] }))
+            .map(|m| (text.get(m.key).unwrap(), if m.long { "LONG" } else { text.get(m.value).unwrap() }))
             .collect()
     }
 

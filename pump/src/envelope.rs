@@ -148,7 +148,7 @@ pub fn peek(body: &[u8]) -> Envelope {
     };
     match first {
         b'{' => peek_object(body),
-        b'[' => Envelope::odd(match read_text(body).map(|text| serde_json::from_str::<&RawValue>(text)) {
+        b'[' => Envelope::odd(match read_text(body).map(serde_json::from_str::<&RawValue>) {
             Ok(Ok(_)) => Kind::Batch,
             Ok(Err(_)) => Kind::Opaque(Opacity::NotJson),
             Err(kind) => kind,

@@ -55,11 +55,11 @@ pub(crate) fn edit(body: &str, result: &str, plan: &Plan<'_>) -> Result<Edited, 
             edited.edits.push(at..at, format!(r#""tools":[{}]{comma}"#, plan.append.join(",")));
         }
     }
-    if let (false, Some(scope)) = (edited.edits.is_empty(), one("cacheScope")?) {
-        if unquote(scope.get()).as_deref() == Some("public") {
-            // A shared cache would hand our list to somebody else's client (MCP 2026-07-28).
-            edited.edits.push(base(scope.get()), r#""private""#);
-        }
+    if let (false, Some(scope)) = (edited.edits.is_empty(), one("cacheScope")?)
+        && unquote(scope.get()).as_deref() == Some("public")
+    {
+        // A shared cache would hand our list to somebody else's client (MCP 2026-07-28).
+        edited.edits.push(base(scope.get()), r#""private""#);
     }
     Ok(edited)
 }
@@ -176,7 +176,7 @@ mod tests {
         let plan =
             Plan { visible: &|name| !hide.contains(&name), append: &append, reserved: &["own".to_owned()] };
         let start = body.find(result).unwrap();
-        let edited = edit(&body, &body[start..start + result.len()], &plan).unwrap();
+        let edited = edit(&body, body.get(start..start + result.len()).unwrap(), &plan).unwrap();
         let frame = edited.edits.apply(&Frame::line(body.as_bytes())).unwrap();
         let text = std::str::from_utf8(frame.body()).unwrap();
         let inner = text.strip_prefix(r#"{"id":1,"result":"#).unwrap();

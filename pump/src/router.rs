@@ -284,8 +284,7 @@ impl Router {
 
     /// Whether machine-held frames that `from` sent, of whatever kind, are still to be finished.
     pub fn has_machine_holds(&self, from: Side) -> bool {
-        let of_from =
-            |held: &held::Held| held.kind == HoldKind::Machine && held.pending.sender() == from;
+        let of_from = |held: &held::Held| held.kind == HoldKind::Machine && held.pending.sender() == from;
         !self.held.tokens(of_from).is_empty()
     }
 
@@ -573,10 +572,10 @@ impl Router {
         if request.method() != "notifications/cancelled" {
             return;
         }
-        if let Some(id) = request.param("requestId").and_then(Id::from_json) {
-            if let Some(open) = self.open.of_mut(from).take(&id) {
-                self.tell_ended(&open.head, open.request.as_ref(), Ended::Cancelled);
-            }
+        if let Some(id) = request.param("requestId").and_then(Id::from_json)
+            && let Some(open) = self.open.of_mut(from).take(&id)
+        {
+            self.tell_ended(&open.head, open.request.as_ref(), Ended::Cancelled);
         }
     }
 

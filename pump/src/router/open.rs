@@ -1,5 +1,6 @@
 //! The requests of one side that were sent on and wait for their answer.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use crate::id::Id;
@@ -35,10 +36,11 @@ impl OpenTable {
     pub(super) fn insert(&mut self, id: Id, open: Open) {
         self.wanted += usize::from(open.request.is_some());
         self.endless += usize::from(is_endless(&open));
-        if self.first.contains_key(&id) {
-            self.doubles.push_back((id, open));
-        } else {
-            self.first.insert(id, open);
+        match self.first.entry(id) {
+            Entry::Occupied(first) => self.doubles.push_back((first.key().clone(), open)),
+            Entry::Vacant(place) => {
+                place.insert(open);
+            }
         }
     }
 
@@ -70,10 +72,10 @@ impl OpenTable {
     pub(super) fn take(&mut self, id: &Id) -> Option<Open> {
         let open = self.first.remove(id)?;
         self.count_out(&open);
-        if let Some(at) = self.doubles.iter().position(|(double, _)| double == id) {
-            if let Some((id, next)) = self.doubles.remove(at) {
-                self.first.insert(id, next);
-            }
+        if let Some(at) = self.doubles.iter().position(|(double, _)| double == id)
+            && let Some((id, next)) = self.doubles.remove(at)
+        {
+            self.first.insert(id, next);
         }
         Some(open)
     }
