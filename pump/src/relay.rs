@@ -462,9 +462,10 @@ impl Relay {
             lane.outbox.clear();
             return Ok(false);
         }
-        let before = lane.outbox.bytes();
+        // Counted in bytes, not in frames: a large frame on its way to a slow reader is moving.
+        let before = lane.outbox.left_bytes();
         let sent = lane.port.sink.poll_send(cx, &mut lane.outbox);
-        let wrote = before - lane.outbox.bytes();
+        let wrote = before - lane.outbox.left_bytes();
         if to == Side::Client && wrote > 0 {
             self.gauge.moved(wrote);
         }

@@ -72,6 +72,9 @@ pub struct Outbox {
     bytes: usize,
     /// INVARIANT: the part of `bytes` that was made here.
     ours_bytes: usize,
+    /// Bytes of the frame at the front that are written already.
+    /// INVARIANT: less than that frame's length.
+    front_written: usize,
     /// The last frame had no LF: another one after it would be joined to it.
     unterminated: bool,
 }
@@ -105,7 +108,27 @@ impl Outbox {
         let len = frame.bytes().len();
         self.bytes -= len;
         self.ours_bytes -= if is_ours { len } else { 0 };
+        self.front_written = 0;
         Some(frame)
+    }
+
+    /// Bytes of the frame at the front that are written already.
+    pub fn front_written(&self) -> usize {
+        self.front_written
+    }
+
+    /// The next `n` bytes are written; frames that are whole leave. For sinks that write a frame
+    /// in pieces.
+    pub fn advance(&mut self, mut n: usize) {
+        while let Some(front) = self.front() {
+            let left = front.bytes().len() - self.front_written;
+            if n < left {
+                self.front_written += n;
+                return;
+            }
+            n -= left;
+            self.pop();
+        }
     }
 
     /// Whether nothing waits.
@@ -115,6 +138,11 @@ impl Outbox {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes that are still to be written.
+    pub(crate) fn left_bytes(&self) -> usize {
+        self.bytes - self.front_written
     }
 
     pub(crate) fn ours_bytes(&self) -> usize {
@@ -175,9 +203,6 @@ impl<R: AsyncRead + Send + Unpin> FrameSource for ByteSource<R> {
 #[derive(Debug)]
 pub struct ByteSink<W> {
     stream: W,
-    /// Bytes of the frame at the front that are written already.
-    /// INVARIANT: less than that frame's length.
-    written: usize,
     /// Data was written since the last flush.
     dirty: bool,
 }
@@ -185,20 +210,7 @@ pub struct ByteSink<W> {
 impl<W> ByteSink<W> {
     /// Writes to `stream`.
     pub fn new(stream: W) -> Self {
-        Self { stream, written: 0, dirty: false }
-    }
-
-    fn advance(&mut self, queue: &mut Outbox, mut n: usize) {
-        while let Some(front) = queue.front() {
-            let left = front.bytes().len() - self.written;
-            if n < left {
-                self.written += n;
-                return;
-            }
-            n -= left;
-            self.written = 0;
-            queue.pop();
-        }
+        Self { stream, dirty: false }
     }
 }
 
@@ -208,7 +220,7 @@ impl<W: AsyncWrite + Send + Unpin> FrameSink for ByteSink<W> {
             let mut slices = [IoSlice::new(&[]); FRAMES_A_WRITE];
             let mut count = 0;
             for (slot, (frame, _)) in slices.iter_mut().zip(&queue.frames) {
-                let done = if count == 0 { self.written } else { 0 };
+                let done = if count == 0 { queue.front_written } else { 0 };
                 *slot = IoSlice::new(frame.bytes().get(done..).unwrap_or_default());
                 count += 1;
             }
@@ -222,7 +234,7 @@ impl<W: AsyncWrite + Send + Unpin> FrameSink for ByteSink<W> {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.dirty = true;
-            self.advance(queue, n);
+            queue.advance(n);
         }
         if self.dirty {
             ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
