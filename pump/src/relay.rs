@@ -366,8 +366,6 @@ impl Relay {
         let filled = match lane.port.source.poll_fill(cx) {
             Poll::Pending => return Ok(moved),
             Poll::Ready(Ok(filled)) => filled,
-            // A peer that was killed resets its socket: an end like any other.
-            Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::ConnectionReset => Fill::End,
             Poll::Ready(Err(e)) => return Err(PumpError::Read(side, e)),
         };
         if let (Fill::More(bytes), Side::Server) = (filled, side) {

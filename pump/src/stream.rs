@@ -181,7 +181,11 @@ impl<R: AsyncRead + Send + Unpin> FrameSource for ByteSource<R> {
         if self.at_end {
             return Poll::Ready(Ok(Fill::End));
         }
-        let read = ready!(poll_read_buf(Pin::new(&mut self.stream), cx, &mut self.cutter.spare()))?;
+        let read = match ready!(poll_read_buf(Pin::new(&mut self.stream), cx, &mut self.cutter.spare())) {
+            // A peer that was killed resets its socket: an end like any other.
+            Err(e) if e.kind() == io::ErrorKind::ConnectionReset => 0,
+            read => read?,
+        };
         self.at_end = read == 0;
         Poll::Ready(Ok(if read == 0 { Fill::End } else { Fill::More(read) }))
     }
