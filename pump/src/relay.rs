@@ -606,12 +606,15 @@ impl Relay {
         if !client_ended || !server.outbox.is_empty() || self.router.has_machine_holds(Side::Client) {
             return;
         }
-        if !server.write_ended && server.port.sink.poll_close(cx).is_ready() {
+        if !server.write_ended {
+            if server.port.sink.poll_close(cx).is_pending() {
+                return;
+            }
             server.write_ended = true;
             // Shutting a pipe down does nothing; only dropping its write end tells the server.
             server.port.sink = Box::new(ByteSink::new(tokio::io::sink()));
-            self.gauge.set_client_ended();
         }
+        self.gauge.set_client_ended();
     }
 
     /// The server ended before the client said a word: somebody should be told.
