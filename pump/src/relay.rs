@@ -276,8 +276,6 @@ enum Phase {
 enum Alarm {
     /// The server's input broke; has it anything left to say?
     DeafServer { moved_bytes: u64 },
-    /// An over-long line is being discarded.
-    Discarding(Side),
     /// No request was seen before the server's end.
     FirstRequest,
     /// The client does not take the last writes.
@@ -301,6 +299,8 @@ struct Relay {
     later: Vec<(Side, Frame)>,
     phase: Phase,
     alarm: Option<(Alarm, Pin<Box<Sleep>>)>,
+    /// For each side that sends an over-long line, when it will have stood still for too long.
+    stalls: Both<Option<Pin<Box<Sleep>>>>,
     client_spoke: bool,
     stopped: bool,
 }
@@ -324,6 +324,7 @@ impl Relay {
             later: Vec::new(),
             phase: Phase::Running,
             alarm: None,
+            stalls: Both::default(),
             client_spoke: false,
             stopped: false,
         }
@@ -348,7 +349,8 @@ impl Relay {
             if let Poll::Ready(end) = self.poll_phase(cx) {
                 return Poll::Ready(Ok(end));
             }
-            moved |= self.poll_alarm(cx)?;
+            moved |= self.poll_alarm(cx);
+            self.poll_stalls(cx)?;
             if !moved {
                 return Poll::Pending;
             }
@@ -432,6 +434,7 @@ impl Relay {
 
     fn end_of(&mut self, side: Side) {
         self.lanes.of_mut(side).read_ended = true;
+        *self.stalls.of_mut(side) = None;
         self.router.sender_gone(side, &mut self.fx);
         self.carry_out();
         if side == Side::Server && matches!(self.phase, Phase::Running) {
@@ -632,23 +635,34 @@ impl Relay {
 
     fn watch_discard(&mut self, side: Side) {
         let discards = self.lanes.of(side).port.source.is_discarding();
-        if discards && matches!(self.alarm, None | Some((Alarm::Discarding(_), _))) {
-            self.set_alarm(Alarm::Discarding(side), DISCARD_STALL);
-        } else if matches!(self.alarm, Some((Alarm::Discarding(of), _)) if of == side && !discards) {
-            self.alarm = None;
-        }
+        *self.stalls.of_mut(side) = discards.then(|| Box::pin(tokio::time::sleep(DISCARD_STALL)));
     }
 
-    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Result<bool, PumpError> {
-        let Some((alarm, sleep)) = &mut self.alarm else { return Ok(false) };
+    fn poll_stalls(&mut self, cx: &mut Context<'_>) -> Result<(), PumpError> {
+        for side in [Side::Client, Side::Server] {
+            let Some(stall) = self.stalls.of_mut(side) else { continue };
+            if stall.as_mut().poll(cx).is_pending() {
+                continue;
+            }
+            if self.may_read(side) {
+                return Err(PumpError::Flood(side));
+            }
+            // It stands still because we do not read it.
+            self.watch_discard(side);
+            cx.waker().wake_by_ref();
+        }
+        Ok(())
+    }
+
+    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some((alarm, sleep)) = &mut self.alarm else { return false };
         if sleep.as_mut().poll(cx).is_pending() {
-            return Ok(false);
+            return false;
         }
         let alarm = *alarm;
         self.alarm = None;
         let now = self.gauge.moved_bytes();
         match alarm {
-            Alarm::Discarding(side) => return Err(PumpError::Flood(side)),
             Alarm::DeafServer { moved_bytes } if moved_bytes != now => {
                 self.set_alarm(Alarm::DeafServer { moved_bytes: now }, DEAF_SERVER);
             }
@@ -659,7 +673,7 @@ impl Relay {
             }
             Alarm::LastWrites { .. } => self.lanes.of_mut(Side::Client).outbox.clear(),
         }
-        Ok(true)
+        true
     }
 }
 
