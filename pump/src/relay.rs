@@ -409,6 +409,10 @@ impl Relay {
                 Cut::Flood => return Err(PumpError::Flood(side)),
                 Cut::Frame(frame) => {
                     self.count(side);
+                    if !self.later.is_empty() && self.router.may_depend_on(side, &frame) {
+                        // What came before it must be known by now: this may cancel it.
+                        self.look_back();
+                    }
                     self.router.frame(side, frame, &mut self.fx);
                 }
                 Cut::TooLong(gone) => {

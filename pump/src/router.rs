@@ -440,7 +440,7 @@ impl Router {
     }
 
     /// Whether anything but the log can depend on this frame.
-    fn may_depend_on(&self, from: Side, frame: &Frame) -> bool {
+    pub(crate) fn may_depend_on(&self, from: Side, frame: &Frame) -> bool {
         let Interest { messages, odd } = *self.interest.of(from);
         let only_noise =
             odd == Odd::Opaque && (frame.len() <= GLANCE_BYTES || !frame.body().starts_with(b"{"));
