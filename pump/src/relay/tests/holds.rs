@@ -119,3 +119,25 @@ async fn seams_can_be_swapped_while_it_runs() {
     session.client.say(&call("5", "refuse")).await;
     assert_eq!(session.client.hear().await, refusal("5"));
 }
+
+/// Is interested in nothing but what is no JSON, like a desk that only watches.
+struct Watcher;
+
+impl Interceptor for Watcher {
+    fn interest(&self, _: Side) -> Interest {
+        Interest { messages: false, odd: Odd::Opaque }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn frames_are_accounted_for_in_the_order_they_came() {
+    let mut session = start(|pump| pump.interceptor(Watcher));
+    // A large request is looked at after it was written, a small frame at once.
+    let large = format!(r#"{{"id":1,"method":"a","params":"{}"}}"#, "x".repeat(5000));
+    let cancel = r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#;
+    session.client.write(format!("{large}\n{cancel}\n").as_bytes()).await;
+    assert_eq!(session.server.hear().await, large);
+    assert_eq!(session.server.hear().await, cancel);
+    sleep(SECOND).await;
+    assert_eq!(session.handle.gauge().due(), 0);
+}

@@ -503,7 +503,7 @@ fn config(cases: u32) -> Config {
 
 #[test]
 fn a_router_does_what_its_twin_does() {
-    let mut runner = TestRunner::new(config(400));
+    let mut runner = TestRunner::new(config(500));
     runner.run(&vec(op(), 0..60), |ops| check(None, &ops)).unwrap();
 }
 
