@@ -535,8 +535,11 @@ impl Relay {
                     }
                 }
                 Command::EndServer => {
+                    // Its end is met where it is read, after what it has said.
                     if !self.lanes.of(Side::Server).read_ended {
-                        self.end_of(Side::Server);
+                        self.lanes.of_mut(Side::Server).port.source.end();
+                        let moved_bytes = self.gauge.moved_bytes();
+                        self.set_alarm(Alarm::LastWrites { moved_bytes }, LAST_WRITES_STALL);
                     }
                 }
                 Command::Forget(number) => {

@@ -41,6 +41,9 @@ pub trait FrameSource: Send {
     /// The next frame among what has come in. After [`Fill::End`] also the unterminated last one.
     fn next_cut(&mut self) -> Option<Cut>;
 
+    /// Reads no more: the next fill is the end. What has come in is still to be cut.
+    fn end(&mut self);
+
     /// Whether an over-long frame is being thrown away.
     fn is_discarding(&self) -> bool {
         false
@@ -198,6 +201,10 @@ impl<R: AsyncRead + Send + Unpin> FrameSource for ByteSource<R> {
         cut
     }
 
+    fn end(&mut self) {
+        self.at_end = true;
+    }
+
     fn is_discarding(&self) -> bool {
         self.cutter.is_discarding()
     }
@@ -282,6 +289,10 @@ impl FrameSource for ChannelSource {
 
     fn next_cut(&mut self) -> Option<Cut> {
         self.next.take().map(Cut::Frame)
+    }
+
+    fn end(&mut self) {
+        self.frames.close();
     }
 }
 
