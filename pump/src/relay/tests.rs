@@ -104,8 +104,12 @@ fn start(set: impl FnOnce(Pump) -> Pump) -> Session {
 }
 
 fn start_on(pipe_bytes: usize, set: impl FnOnce(Pump) -> Pump) -> Session {
-    let [(client_says, from_client), (to_client, client_hears)] = [duplex(pipe_bytes), duplex(pipe_bytes)];
-    let [(server_says, from_server), (to_server, server_hears)] = [duplex(pipe_bytes), duplex(pipe_bytes)];
+    start_between(pipe_bytes, pipe_bytes, set)
+}
+
+fn start_between(client: usize, server: usize, set: impl FnOnce(Pump) -> Pump) -> Session {
+    let [(client_says, from_client), (to_client, client_hears)] = [duplex(client), duplex(client)];
+    let [(server_says, from_server), (to_server, server_hears)] = [duplex(server), duplex(server)];
     let pump = set(Pump::new(from_client, to_client, from_server, to_server));
     let peer = |to, from| Peer { to: Some(to), from: Some(BufReader::new(from)) };
     Session {

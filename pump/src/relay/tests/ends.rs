@@ -157,3 +157,20 @@ async fn a_session_that_is_dropped_closes_its_streams() {
     assert_eq!(session.client.rest().await, "");
     assert_eq!(session.server.rest().await, "");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_an_ended_server_has_said_is_delivered_before_the_error() {
+    let mut session = start_between(1024, 4 * 1024 * 1024, |pump| pump);
+    for id in ["1", "2", "3"] {
+        session.ask(&ping(id)).await;
+    }
+    // More than a queue holds, so that the last answers are read but not yet cut.
+    let large = format!(r#"{{"result":"{}","id":1}}"#, "x".repeat(QUEUE_BYTES_MAX));
+    let said = format!("{large}\n{}\n{}", result("2"), r#"{"result":{},"id":4}"#);
+    session.server.write(said.as_bytes()).await;
+    sleep(SECOND).await;
+    session.handle.end_server();
+    let rest = session.client.rest().await;
+    assert!(rest == format!("{said}\n{}\n", gone("3")), "the unterminated line too");
+    session.ends_with(End::ServerClosed).await;
+}
