@@ -174,3 +174,15 @@ async fn what_an_ended_server_has_said_is_delivered_before_the_error() {
     assert!(rest == format!("{said}\n{}\n", gone("3")), "the unterminated line too");
     session.ends_with(End::ServerClosed).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_ended_server_does_not_wait_for_a_client_that_takes_nothing() {
+    let mut session = start_between(64, 4 * 1024 * 1024, |pump| pump);
+    session.server.say(&"x".repeat(2 * QUEUE_BYTES_MAX)).await;
+    session.server.say("more").await;
+    sleep(SECOND).await;
+    session.handle.end_server();
+    let began = tokio::time::Instant::now();
+    session.ends_with(End::ServerClosed).await;
+    assert!(began.elapsed() <= 3 * LAST_WRITES_STALL, "{:?}", began.elapsed());
+}
