@@ -46,7 +46,13 @@ fn visit(text: &[u8], found: &mut impl FnMut(Member)) -> Option<()> {
 /// The envelope of a frame's body as far as its ends tell. `None` when they do not show an id:
 /// then only a whole peek can say more.
 pub(crate) fn glance(body: &[u8]) -> Option<Envelope> {
+    /// Up to this size a bare CR is looked for; no writer of longer frames puts one in.
+    const SEARCHED_BYTES: usize = 16 * 1024;
+    if body.len() <= SEARCHED_BYTES && memchr::memchr(b'\r', body).is_some() {
+        return None;
+    }
     let mut envelope = Envelope::odd(Kind::Blank);
+    let mut has_double = false;
     visit(body, &mut |member| {
         let place = match body.get(member.key) {
             Some(br#""error""#) => &mut envelope.error,
@@ -56,8 +62,11 @@ pub(crate) fn glance(body: &[u8]) -> Option<Envelope> {
             Some(br#""result""#) => &mut envelope.result,
             _ => return,
         };
-        *place = Some(Span::new(member.value));
+        has_double |= place.replace(Span::new(member.value)).is_some();
     })?;
+    if has_double {
+        return None;
+    }
     let id = envelope.id?.of(body);
     let usable = matches!(id, [b'"' | b'-' | b'0'..=b'9', ..]);
     envelope.kind = match (envelope.method, envelope.result.or(envelope.error)) {

@@ -280,8 +280,6 @@ enum Phase {
 enum Alarm {
     /// The server's input broke; has it anything left to say?
     DeafServer { moved_bytes: u64 },
-    /// An over-long line is being discarded.
-    Discarding(Side),
     /// No request was seen before the server's end.
     FirstRequest,
     /// The client does not take the last writes.
@@ -307,6 +305,8 @@ struct Relay {
     alarm: Option<(Alarm, Pin<Box<Sleep>>)>,
     /// When memory kept for large frames is given back.
     shrink: Option<Pin<Box<Sleep>>>,
+    /// For each side that sends an over-long line, when it will have stood still for too long.
+    stalls: Both<Option<Pin<Box<Sleep>>>>,
     client_spoke: bool,
     stopped: bool,
 }
@@ -331,6 +331,7 @@ impl Relay {
             phase: Phase::Running,
             alarm: None,
             shrink: None,
+            stalls: Both::default(),
             client_spoke: false,
             stopped: false,
         }
@@ -356,7 +357,8 @@ impl Relay {
             if let Poll::Ready(end) = self.poll_phase(cx) {
                 return Poll::Ready(Ok(end));
             }
-            moved |= self.poll_alarm(cx)?;
+            moved |= self.poll_alarm(cx);
+            self.poll_stalls(cx)?;
             self.poll_shrink(cx);
             if !moved {
                 return Poll::Pending;
@@ -375,8 +377,6 @@ impl Relay {
         let filled = match lane.port.source.poll_fill(cx) {
             Poll::Pending => return Ok(moved),
             Poll::Ready(Ok(filled)) => filled,
-            // A peer that was killed resets its socket: an end like any other.
-            Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::ConnectionReset => Fill::End,
             Poll::Ready(Err(e)) => return Err(PumpError::Read(side, e)),
         };
         if let (Fill::More(bytes), Side::Server) = (filled, side) {
@@ -418,6 +418,10 @@ impl Relay {
                 Cut::Flood => return Err(PumpError::Flood(side)),
                 Cut::Frame(frame) => {
                     self.count(side);
+                    if !self.later.is_empty() && self.router.may_depend_on(side, &frame) {
+                        // What came before it must be known by now: this may cancel it.
+                        self.look_back();
+                    }
                     self.router.frame(side, frame, &mut self.fx);
                 }
                 Cut::TooLong(gone) => {
@@ -446,6 +450,7 @@ impl Relay {
         if side == Side::Client {
             self.gauge.set_client_ended();
         }
+        *self.stalls.of_mut(side) = None;
         self.router.sender_gone(side, &mut self.fx);
         self.carry_out();
         if side == Side::Server && matches!(self.phase, Phase::Running) {
@@ -474,9 +479,10 @@ impl Relay {
             lane.outbox.clear();
             return Ok(false);
         }
-        let before = lane.outbox.bytes();
+        // Counted in bytes, not in frames: a large frame on its way to a slow reader is moving.
+        let before = lane.outbox.left_bytes();
         let sent = lane.port.sink.poll_send(cx, &mut lane.outbox);
-        let wrote = before - lane.outbox.bytes();
+        let wrote = before - lane.outbox.left_bytes();
         if wrote > 0 {
             self.gauge.moved(wrote);
         }
@@ -563,8 +569,11 @@ impl Relay {
                     }
                 }
                 Command::EndServer => {
+                    // Its end is met where it is read, after what it has said.
                     if !self.lanes.of(Side::Server).read_ended {
-                        self.end_of(Side::Server);
+                        self.lanes.of_mut(Side::Server).port.source.end();
+                        let moved_bytes = self.gauge.moved_bytes();
+                        self.set_alarm(Alarm::LastWrites { moved_bytes }, LAST_WRITES_STALL);
                     }
                 }
                 Command::Forget(number) => {
@@ -585,10 +594,21 @@ impl Relay {
         let mut moved = false;
         while let Poll::Ready(Some(done)) = self.holds.poll_join_next(cx) {
             moved = true;
-            // An aborted hold was released; one that panicked stays held, which is closed.
-            let Ok((token, verdict)) = done else { continue };
-            self.aborts.remove(&token);
-            self.router.settle(token, verdict, &mut self.fx);
+            match done {
+                Ok((token, verdict)) => {
+                    self.aborts.remove(&token);
+                    self.router.settle(token, verdict, &mut self.fx);
+                }
+                // An aborted hold was released. One that panicked would block the calls behind
+                // it, and the end of the session, for ever.
+                Err(broken) => {
+                    let found = self.aborts.iter().find(|(_, abort)| abort.id() == broken.id());
+                    if let Some(token) = found.map(|(token, _)| *token) {
+                        self.aborts.remove(&token);
+                        self.router.abandon(token, &mut self.fx);
+                    }
+                }
+            }
             self.carry_out();
         }
         moved
@@ -602,6 +622,8 @@ impl Relay {
                 Poll::Pending
             }
             Phase::LastWords(_) if awaits_first_request => Poll::Pending,
+            // Its last answers may still be held; they are no less due for its end.
+            Phase::LastWords(_) if self.router.has_machine_holds(Side::Server) => Poll::Pending,
             Phase::LastWords(words) => {
                 if let Poll::Ready(error) = words.as_mut().poll(cx) {
                     self.router.peer_gone(Side::Server, error.as_ref(), &mut self.fx);
@@ -650,23 +672,34 @@ impl Relay {
 
     fn watch_discard(&mut self, side: Side) {
         let discards = self.lanes.of(side).port.source.is_discarding();
-        if discards && matches!(self.alarm, None | Some((Alarm::Discarding(_), _))) {
-            self.set_alarm(Alarm::Discarding(side), DISCARD_STALL);
-        } else if matches!(self.alarm, Some((Alarm::Discarding(of), _)) if of == side && !discards) {
-            self.alarm = None;
-        }
+        *self.stalls.of_mut(side) = discards.then(|| Box::pin(tokio::time::sleep(DISCARD_STALL)));
     }
 
-    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Result<bool, PumpError> {
-        let Some((alarm, sleep)) = &mut self.alarm else { return Ok(false) };
+    fn poll_stalls(&mut self, cx: &mut Context<'_>) -> Result<(), PumpError> {
+        for side in [Side::Client, Side::Server] {
+            let Some(stall) = self.stalls.of_mut(side) else { continue };
+            if stall.as_mut().poll(cx).is_pending() {
+                continue;
+            }
+            if self.may_read(side) {
+                return Err(PumpError::Flood(side));
+            }
+            // It stands still because we do not read it.
+            self.watch_discard(side);
+            cx.waker().wake_by_ref();
+        }
+        Ok(())
+    }
+
+    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some((alarm, sleep)) = &mut self.alarm else { return false };
         if sleep.as_mut().poll(cx).is_pending() {
-            return Ok(false);
+            return false;
         }
         let alarm = *alarm;
         self.alarm = None;
         let now = self.gauge.moved_bytes();
         match alarm {
-            Alarm::Discarding(side) => return Err(PumpError::Flood(side)),
             Alarm::DeafServer { moved_bytes } if moved_bytes != now => {
                 self.set_alarm(Alarm::DeafServer { moved_bytes: now }, DEAF_SERVER);
             }
@@ -677,7 +710,7 @@ impl Relay {
             }
             Alarm::LastWrites { .. } => self.lanes.of_mut(Side::Client).outbox.clear(),
         }
-        Ok(true)
+        true
     }
 }
 

@@ -183,12 +183,34 @@ enum Asked {
 }
 
 impl Pending {
+    /// Who sent the frame.
+    fn sender(&self) -> Side {
+        match self {
+            Self::Answer { from, .. } | Self::Odd { from, .. } => *from,
+            Self::Message { request, .. } => request.head().from,
+        }
+    }
+
     /// Who waits for the answer, and under which id.
     fn asker(&self) -> Option<(Side, &Id)> {
         match self {
             Self::Answer { open, .. } => Some((open.head.from, open.head.id.as_ref()?)),
             Self::Message { request, .. } => Some((request.head().from, request.id()?)),
             Self::Odd { .. } => None,
+        }
+    }
+
+    /// Who gets nothing when the frame is dropped: who asked, or who sent what asks nothing.
+    fn concerns(&self) -> Side {
+        self.head().map_or(self.sender(), |head| head.from)
+    }
+
+    /// The message, if it was the interceptor that was asked: it is told the end of that, and
+    /// not of what it never saw, nor of what it has seen the answer to.
+    fn decided(&self) -> Option<&Request> {
+        match self {
+            Self::Message { request, asked: Asked::Interceptor, .. } => Some(request),
+            _ => None,
         }
     }
 
@@ -217,6 +239,8 @@ pub struct Router {
     /// Whether this side has ever seen an id of ours, and could use it.
     exposed: Both<bool>,
     held: HeldTable,
+    /// Whether this side has left: nobody is asked on its behalf any more.
+    left: Both<bool>,
     tickets: u64,
     tokens: u64,
     aliases: u64,
@@ -236,6 +260,7 @@ impl Router {
             questions: Both::default(),
             exposed: Both::default(),
             held: HeldTable::default(),
+            left: Both::default(),
             tickets: 0,
             tokens: 0,
             aliases: 0,
@@ -257,12 +282,9 @@ impl Router {
         self.open.of(asker).due() + usize::from(!self.held.is_empty() && self.has_machine_holds(asker))
     }
 
-    /// Whether machine-held frames of `from` are still to be finished.
+    /// Whether machine-held frames that `from` sent, of whatever kind, are still to be finished.
     pub fn has_machine_holds(&self, from: Side) -> bool {
-        let of_from = |held: &held::Held| {
-            held.kind == HoldKind::Machine
-                && matches!(&held.pending, Pending::Message { request, .. } if request.head().from == from)
-        };
+        let of_from = |held: &held::Held| held.kind == HoldKind::Machine && held.pending.sender() == from;
         !self.held.tokens(of_from).is_empty()
     }
 
@@ -367,12 +389,14 @@ impl Router {
         self.send_ours(to, message_line(None, method, params), None, fx);
     }
 
-    /// The client or the server will send nothing more: what waits for a person is dropped.
+    /// The client or the server will send nothing more: what waits for a person is dropped. A
+    /// client may still read: an answer that a machine holds is finished for it.
     pub fn sender_gone(&mut self, side: Side, fx: &mut Effects) {
+        *self.left.of_mut(side) = true;
         let gone = |held: &held::Held| {
-            let waits_for = held.pending.head().map(|head| head.from);
             let is_answer = matches!(held.pending, Pending::Answer { .. });
-            waits_for == Some(side) && (held.kind == HoldKind::Person || is_answer)
+            held.pending.concerns() == side
+                && (held.kind == HoldKind::Person || (is_answer && side == Side::Server))
         };
         for token in self.held.tokens(gone) {
             self.drop_held(token, Ended::SenderGone, fx);
@@ -401,8 +425,8 @@ impl Router {
         for token in self.held.tokens(held) {
             let Some(held) = self.held.take(token) else { continue };
             fx.push_back(Effect::Release(token));
-            if let Pending::Message { request, .. } = held.pending {
-                self.end(request.head(), Some(&request), error, fx);
+            if let Some(head) = held.pending.head() {
+                self.end(head, held.pending.decided(), error, fx);
             }
         }
     }
@@ -414,8 +438,19 @@ impl Router {
         }
     }
 
+    /// The verdict on a held frame will never come, as whoever was to give it broke: it is
+    /// refused, and blocks nobody behind it.
+    pub fn abandon(&mut self, token: Token, fx: &mut Effects) {
+        let Some(held) = self.held.take(token) else { return };
+        if let Some(head) = held.pending.head() {
+            let error = RpcError::new(RpcError::INTERNAL, "no decision could be made on this");
+            self.fail(head, held.pending.decided(), Ended::Replaced, &error, fx);
+        }
+        self.release_queue(fx);
+    }
+
     /// Whether anything but the log can depend on this frame.
-    fn may_depend_on(&self, from: Side, frame: &Frame) -> bool {
+    pub(crate) fn may_depend_on(&self, from: Side, frame: &Frame) -> bool {
         let Interest { messages, odd } = *self.interest.of(from);
         let only_noise =
             odd == Odd::Opaque && (frame.len() <= NOISE_BYTES || !frame.body().starts_with(b"{"));
@@ -620,7 +655,8 @@ impl Router {
         }
         let lists =
             self.seams.tools.is_some() && head.from == Side::Client && request.method() == "tools/list";
-        let first_page = lists.then(|| request.param("cursor").is_none());
+        // A null is what some serialisers make of "no cursor"; an empty string is a cursor.
+        let first_page = lists.then(|| request.param("cursor").is_none_or(|cursor| cursor == "null"));
         let sent_as = alias.clone().unwrap_or_else(|| own_id.clone());
         let open = Open {
             original: alias.is_some().then_some(own_id),

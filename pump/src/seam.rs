@@ -114,7 +114,8 @@ pub enum Ended {
     SenderGone,
     /// The side that should have answered went away. Its sender was told by an error.
     PeerGone,
-    /// We answered it ourselves after it had been sent on (its own answer was refused).
+    /// We answered it ourselves: its own answer was refused, or the edit that a verdict asked
+    /// for could not be made.
     Replaced,
     /// Its answer was over the cap. Its sender was told by an error.
     TooLong,
@@ -163,8 +164,8 @@ pub enum Odd {
 
 /// Decides on frames. Every method has a default that lets everything pass.
 ///
-/// For each request that was sent on after [`Wants::Decide`] or [`Wants::Answer`] there is
-/// exactly one later call of `answer` or `ended`.
+/// For each request that was sent on after [`Wants::Decide`] or [`Wants::Answer`], or was to be
+/// sent on and could not, there is exactly one later call of `answer` or `ended`.
 pub trait Interceptor: Send + Sync {
     /// What can depend on this interceptor at all; asked once when it is set. Where nothing
     /// can, frames are written before they are looked at.

@@ -41,6 +41,9 @@ pub trait FrameSource: Send {
     /// The next frame among what has come in. After [`Fill::End`] also the unterminated last one.
     fn next_cut(&mut self) -> Option<Cut>;
 
+    /// Reads no more: the next fill is the end. What has come in is still to be cut.
+    fn end(&mut self);
+
     /// Whether an over-long frame is being thrown away.
     fn is_discarding(&self) -> bool {
         false
@@ -78,6 +81,9 @@ pub struct Outbox {
     bytes: usize,
     /// INVARIANT: the part of `bytes` that was made here.
     ours_bytes: usize,
+    /// Bytes of the frame at the front that are written already.
+    /// INVARIANT: less than that frame's length.
+    front_written: usize,
     /// The last frame had no LF: another one after it would be joined to it.
     unterminated: bool,
     /// The last large frame that has gone out.
@@ -113,6 +119,7 @@ impl Outbox {
         let len = frame.bytes().len();
         self.bytes -= len;
         self.ours_bytes -= if is_ours { len } else { 0 };
+        self.front_written = 0;
         Some(frame)
     }
 
@@ -130,6 +137,25 @@ impl Outbox {
         self.gone_large.take()
     }
 
+    /// Bytes of the frame at the front that are written already.
+    pub fn front_written(&self) -> usize {
+        self.front_written
+    }
+
+    /// The next `n` bytes are written; frames that are whole leave. For sinks that write a frame
+    /// in pieces.
+    pub fn advance(&mut self, mut n: usize) {
+        while let Some(front) = self.front() {
+            let left = front.bytes().len() - self.front_written;
+            if n < left {
+                self.front_written += n;
+                return;
+            }
+            n -= left;
+            self.sent();
+        }
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
@@ -137,6 +163,11 @@ impl Outbox {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes that are still to be written.
+    pub(crate) fn left_bytes(&self) -> usize {
+        self.bytes - self.front_written
     }
 
     pub(crate) fn ours_bytes(&self) -> usize {
@@ -175,7 +206,11 @@ impl<R: AsyncRead + Send + Unpin> FrameSource for ByteSource<R> {
         if self.at_end {
             return Poll::Ready(Ok(Fill::End));
         }
-        let read = ready!(poll_read_buf(Pin::new(&mut self.stream), cx, &mut self.cutter.spare()))?;
+        let read = match ready!(poll_read_buf(Pin::new(&mut self.stream), cx, &mut self.cutter.spare())) {
+            // A peer that was killed resets its socket: an end like any other.
+            Err(e) if e.kind() == io::ErrorKind::ConnectionReset => 0,
+            read => read?,
+        };
         self.at_end = read == 0;
         Poll::Ready(Ok(if read == 0 { Fill::End } else { Fill::More(read) }))
     }
@@ -186,6 +221,10 @@ impl<R: AsyncRead + Send + Unpin> FrameSource for ByteSource<R> {
             return self.cutter.finish();
         }
         cut
+    }
+
+    fn end(&mut self) {
+        self.at_end = true;
     }
 
     fn is_discarding(&self) -> bool {
@@ -205,9 +244,6 @@ impl<R: AsyncRead + Send + Unpin> FrameSource for ByteSource<R> {
 #[derive(Debug)]
 pub struct ByteSink<W> {
     stream: W,
-    /// Bytes of the frame at the front that are written already.
-    /// INVARIANT: less than that frame's length.
-    written: usize,
     /// Data was written since the last flush.
     dirty: bool,
 }
@@ -215,20 +251,7 @@ pub struct ByteSink<W> {
 impl<W> ByteSink<W> {
     /// Writes to `stream`.
     pub fn new(stream: W) -> Self {
-        Self { stream, written: 0, dirty: false }
-    }
-
-    fn advance(&mut self, queue: &mut Outbox, mut n: usize) {
-        while let Some(front) = queue.front() {
-            let left = front.bytes().len() - self.written;
-            if n < left {
-                self.written += n;
-                return;
-            }
-            n -= left;
-            self.written = 0;
-            queue.sent();
-        }
+        Self { stream, dirty: false }
     }
 }
 
@@ -238,7 +261,7 @@ impl<W: AsyncWrite + Send + Unpin> FrameSink for ByteSink<W> {
             let mut slices = [IoSlice::new(&[]); FRAMES_A_WRITE];
             let mut count = 0;
             for (slot, (frame, _)) in slices.iter_mut().zip(&queue.frames) {
-                let done = if count == 0 { self.written } else { 0 };
+                let done = if count == 0 { queue.front_written } else { 0 };
                 *slot = IoSlice::new(frame.bytes().get(done..).unwrap_or_default());
                 count += 1;
             }
@@ -252,7 +275,7 @@ impl<W: AsyncWrite + Send + Unpin> FrameSink for ByteSink<W> {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.dirty = true;
-            self.advance(queue, n);
+            queue.advance(n);
         }
         if self.dirty {
             ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
@@ -296,6 +319,10 @@ impl FrameSource for ChannelSource {
 
     fn next_cut(&mut self) -> Option<Cut> {
         self.next.take().map(Cut::Frame)
+    }
+
+    fn end(&mut self) {
+        self.frames.close();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Pending, Token};
+use super::{Both, Pending, Token};
 use crate::id::Id;
 use crate::request::Side;
 use crate::seam::{HoldKind, Verdict};
@@ -18,9 +18,11 @@ pub(super) struct Held {
 #[derive(Debug, Default)]
 pub(super) struct HeldTable {
     all: BTreeMap<Token, Held>,
-    /// Calls in the order they came; one that is settled waits for those before it.
+    /// Calls of each side in the order they came; one that is settled waits for those before
+    /// it. The sides do not wait for each other: a call may be held until the server has answered
+    /// us, and the server may ask the client something first.
     /// INVARIANT: each token here is a key of `all`.
-    queue: VecDeque<(Token, Option<Verdict>)>,
+    queue: Both<VecDeque<(Token, Option<Verdict>)>>,
 }
 
 impl HeldTable {
@@ -30,33 +32,37 @@ impl HeldTable {
 
     /// Adds a call at the end of the release order, with its verdict if it has one already.
     pub(super) fn enqueue(&mut self, token: Token, held: Held, verdict: Option<Verdict>) {
+        self.queue.of_mut(held.pending.sender()).push_back((token, verdict));
         self.all.insert(token, held);
-        self.queue.push_back((token, verdict));
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    pub(super) fn has_queue(&self) -> bool {
-        !self.queue.is_empty()
+    pub(super) fn has_queue(&self, side: Side) -> bool {
+        !self.queue.of(side).is_empty()
     }
 
     /// Where `token` waits in the release order.
     pub(super) fn slot(&mut self, token: Token) -> Option<&mut Option<Verdict>> {
-        self.queue.iter_mut().find(|(t, _)| *t == token).map(|(_, verdict)| verdict)
+        let side = self.all.get(&token)?.pending.sender();
+        let mut queue = self.queue.of_mut(side).iter_mut();
+        queue.find(|(t, _)| *t == token).map(|(_, verdict)| verdict)
     }
 
-    /// The next call that may be released.
-    pub(super) fn release(&mut self) -> Option<(Token, Held, Verdict)> {
-        self.queue.front()?.1.as_ref()?;
-        let (token, verdict) = self.queue.pop_front()?;
-        Some((token, self.all.remove(&token)?, verdict?))
+    /// The next call of `side` that may be released.
+    pub(super) fn release(&mut self, side: Side) -> Option<(Held, Verdict)> {
+        let queue = self.queue.of_mut(side);
+        queue.front()?.1.as_ref()?;
+        let (token, verdict) = queue.pop_front()?;
+        Some((self.all.remove(&token)?, verdict?))
     }
 
     pub(super) fn take(&mut self, token: Token) -> Option<Held> {
-        self.queue.retain(|(t, _)| *t != token);
-        self.all.remove(&token)
+        let held = self.all.remove(&token)?;
+        self.queue.of_mut(held.pending.sender()).retain(|(t, _)| *t != token);
+        Some(held)
     }
 
     /// The held request of `from` with this id, or the held answer to it.

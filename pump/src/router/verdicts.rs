@@ -32,7 +32,7 @@ impl Router {
     pub(super) fn verdict(&mut self, pending: Pending, verdict: Verdict, fx: &mut Effects) {
         let is_decided_call = matches!(&pending, Pending::Message { wants: Wants::Decide, request, .. } if request.id().is_some());
         let is_person = matches!(&verdict, Verdict::Hold(Hold { kind: HoldKind::Person, .. }));
-        if is_decided_call && !is_person && self.held.has_queue() {
+        if is_decided_call && !is_person && self.held.has_queue(pending.sender()) {
             let token = self.token();
             let held = Held { pending, kind: HoldKind::Machine };
             match verdict {
@@ -48,8 +48,10 @@ impl Router {
     }
 
     pub(super) fn release_queue(&mut self, fx: &mut Effects) {
-        while let Some((_, held, verdict)) = self.held.release() {
-            self.carry_out(held.pending, verdict, fx);
+        for side in [Side::Client, Side::Server] {
+            while let Some((held, verdict)) = self.held.release(side) {
+                self.carry_out(held.pending, verdict, fx);
+            }
         }
     }
 
@@ -57,11 +59,12 @@ impl Router {
     pub(super) fn drop_held(&mut self, token: Token, how: Ended, fx: &mut Effects) {
         let Some(held) = self.held.take(token) else { return };
         fx.push_back(Effect::Release(token));
-        match &held.pending {
-            Pending::Message { request, .. } => self.tell_ended(request.head(), Some(request), how),
-            // The interceptor has seen the answer; only the log still waits.
-            Pending::Answer { open, .. } => self.tell_ended(&open.head, None, how),
-            Pending::Odd { .. } => {}
+        self.end_pending(&held.pending, how);
+    }
+
+    fn end_pending(&self, pending: &Pending, how: Ended) {
+        if let Some(head) = pending.head() {
+            self.tell_ended(head, pending.decided(), how);
         }
     }
 
@@ -80,6 +83,10 @@ impl Router {
     }
 
     fn hold(&mut self, pending: Pending, hold: Hold, fx: &mut Effects) {
+        if hold.kind == HoldKind::Person && *self.left.of(pending.concerns()) {
+            // A machine wants to ask a person who has left in the meantime.
+            return self.end_pending(&pending, Ended::SenderGone);
+        }
         let token = self.token();
         let in_order = matches!(&pending, Pending::Message { wants: Wants::Decide, request, .. } if request.id().is_some());
         let held = Held { pending, kind: hold.kind };
@@ -173,7 +180,8 @@ impl Router {
             });
         }
         if self.splice_and_send(to, &frame, &edits, Some(request.head()), fx).is_err() {
-            return self.refuse(&request, &unspliceable(), fx);
+            let told = (wants != Wants::Nothing && request.id().is_some()).then_some(&request);
+            return self.fail(request.head(), told, Ended::Replaced, &unspliceable(), fx);
         }
         if alias.is_some() {
             *self.exposed.of_mut(to) = true;

@@ -1,0 +1,107 @@
+//! Frames that cannot be read for certain, and answers that nobody asked for.
+
+use super::*;
+
+const OPAQUE: &str = "[INFO] up";
+const BLANK: &str = " \t";
+const BATCH: &str = r#"[{"id":1,"method":"tools/call"}]"#;
+const DOUBLE: &str = r#"{"id":1,"id":2,"method":"tools/call"}"#;
+const UNASKED: &str = r#"{"id":99,"result":{}}"#;
+
+#[test]
+fn odd_frames_reach_the_interceptor_as_far_as_it_wants_them() {
+    let all = [
+        (OPAQUE, Kind2::Opaque),
+        (BLANK, Kind2::Blank),
+        (BATCH, Kind2::Batch),
+        (DOUBLE, Kind2::Ambiguous),
+        (UNASKED, Kind2::Response),
+    ];
+    for side in [Side::Client, Side::Server] {
+        for (odd, messages) in [
+            (Odd::Nothing, true),
+            (Odd::Opaque, true),
+            (Odd::Opaque, false),
+            (Odd::All, true),
+            (Odd::All, false),
+        ] {
+            for (line, kind) in all {
+                let mut rig = Rig::with(Script::new(messages, odd), None, None);
+                let outs = rig.from(side, line);
+                assert_eq!(outs, [Out::Sent(side.other(), line.into())], "{line}");
+                let asked = odd == Odd::All || (odd == Odd::Opaque && kind == Kind2::Opaque);
+                let want = if asked { vec![Told::Odd(side, kind)] } else { vec![] };
+                assert_eq!(rig.told(), want, "{line} under {odd:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_large_line_that_is_no_json_is_odd_too() {
+    let mut rig = Rig::with(Script::new(false, Odd::Opaque), None, None);
+    let line = "x".repeat(10_000);
+    assert_eq!(rig.server(&line), [to_client(line.clone())]);
+    assert_eq!(rig.told(), [Told::Odd(Side::Server, Kind2::Opaque)]);
+}
+
+#[test]
+fn an_odd_frame_that_is_dropped_goes_nowhere() {
+    for side in [Side::Client, Side::Server] {
+        let mut rig = Rig::new();
+        assert_eq!(rig.from(side, "please-drop"), []);
+        assert_eq!(rig.from(side, r#"["please-tell"]"#), [to_client(r#"{"told":1}"#)]);
+        assert_eq!(rig.from(side, "please-edit, but it is too short"), [], "nor one that cannot be edited");
+    }
+}
+
+#[test]
+fn a_batch_passes_whole_or_not_at_all() {
+    let mut rig = Rig::new();
+    assert_eq!(rig.client(BATCH), [to_server(BATCH)]);
+    assert_eq!(rig.router.due(Side::Client), 0, "what is in it is not accounted for");
+    assert_eq!(rig.client(r#"[{"id":1,"method":"please-drop"}]"#), []);
+}
+
+#[test]
+fn an_odd_frame_can_be_held() {
+    let mut rig = Rig::new();
+    let held = rig.hold("please-person");
+    assert_eq!(rig.client(&call("1", "forward")).len(), 1);
+    assert_eq!(rig.settle(held, Verdict::Forward), [to_server("please-person")]);
+}
+
+#[test]
+fn an_odd_frame_that_a_machine_holds_is_finished_at_the_senders_end() {
+    let mut rig = Rig::new();
+    let machine = rig.hold("please-machine");
+    let person = rig.hold("please-person");
+    assert!(rig.router.has_machine_holds(Side::Client));
+    let outs = rig.run(|router, fx| router.sender_gone(Side::Client, fx));
+    assert_eq!(outs, [Out::Released(person)]);
+    assert_eq!(rig.settle(machine, Verdict::Forward), [to_server("please-machine")]);
+    assert!(!rig.router.has_machine_holds(Side::Client));
+}
+
+#[test]
+fn our_answer_in_place_of_an_odd_one_closes_the_request() {
+    struct Strict;
+    impl Interceptor for Strict {
+        fn wants(&self, _: Side, _: &str) -> Wants {
+            Wants::Answer
+        }
+        fn interest(&self, _: Side) -> Interest {
+            Interest { messages: true, odd: Odd::All }
+        }
+        fn odd_frame(&self, _: &Frame, _: Kind, _: Side) -> Verdict {
+            Verdict::Drop { to_client: vec![Frame::line(br#"{"id":1,"error":{"code":1,"message":"odd"}}"#)] }
+        }
+    }
+    let mut rig = Rig::new();
+    rig.client(&call("1", "forward"));
+    let seams = Seams { interceptor: Arc::new(Strict), ..Seams::default() };
+    rig.router.set_seams(seams);
+    let outs = rig.server(r#"{"id":1,"id":1,"result":{}}"#);
+    assert_eq!(error_to(Side::Client, &outs[0]), Some(("1".into(), 1)));
+    assert_eq!(rig.router.due(Side::Client), 0);
+}
