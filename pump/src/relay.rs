@@ -558,7 +558,8 @@ impl Relay {
             moved = true;
             match command {
                 Command::Ask { number, to, method, params, answer } => {
-                    if !self.lanes.of(to).read_ended && !answer.is_closed() {
+                    let lane = self.lanes.of(to);
+                    if !lane.read_ended && !lane.write_ended && !answer.is_closed() {
                         self.waiters.insert(number, answer);
                         self.router.question(number, to, &method, params.as_deref(), &mut self.fx);
                     }

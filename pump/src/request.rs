@@ -130,13 +130,15 @@ pub struct Request {
     frame: Frame,
     envelope: Envelope,
     head: Head,
+    /// The frame is not as it was received: a tool injector has edited it.
+    edited: bool,
 }
 
 impl Request {
     /// `None` when the envelope is not that of a request or a notification.
     pub(crate) fn new(frame: Frame, envelope: Envelope, from: Side, ticket: Ticket) -> Option<Self> {
         let head = Head::read(&frame, &envelope, from, ticket)?;
-        Some(Self { frame, envelope, head })
+        Some(Self { frame, envelope, head, edited: false })
     }
 
     /// The frame as it was received.
@@ -202,6 +204,24 @@ impl Request {
         self.answer(&format!(
             r#"{{"content":[{{"type":"text","text":{text}}}],"isError":true,"resultType":"complete"}}"#
         ))
+    }
+
+    /// The request with edits made: what is decided from here on is decided on the edited bytes.
+    /// `None` if they cannot be made, or leave another message than they found.
+    pub(crate) fn with_edits(&self, edits: &crate::Edits) -> Option<Self> {
+        if edits.is_empty() {
+            return Some(self.clone());
+        }
+        let frame = edits.apply(&self.frame).ok()?;
+        let envelope = crate::envelope::peek(frame.body());
+        let is_same = envelope.kind == self.envelope.kind;
+        let edited = Self::new(frame, envelope, self.head.from, self.head.ticket)?;
+        (is_same && edited.head.id == self.head.id && edited.head.method == self.head.method)
+            .then_some(Self { edited: true, ..edited })
+    }
+
+    pub(crate) fn is_edited(&self) -> bool {
+        self.edited
     }
 
     /// Keeps the request without pinning the buffer it was read into.

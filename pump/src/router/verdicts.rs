@@ -146,20 +146,24 @@ impl Router {
                     return self.fail(&open.head, None, Ended::Replaced, &error, fx);
                 }
                 let (to, head) = (from.other(), &open.head);
-                if self.splice_and_send(to, &frame, &edits, Some(head), fx).is_err() {
+                if self.splice_and_send(to, (&frame, How::Verbatim), &edits, Some(head), fx).is_err() {
                     self.fail(head, None, Ended::Replaced, &unspliceable(), fx);
                 }
             }
-            Pending::Message { request, alias, asked: Asked::Injector, .. } if edits.is_empty() => {
-                // A held call of the injector's that turned out not to be its own.
-                self.ask_interceptor(request, alias, fx);
+            Pending::Message { request, alias, asked: Asked::Injector, .. } => {
+                // A call that the injector sends on after all: it is judged like any other, on
+                // the bytes that will be sent.
+                match request.with_edits(&edits) {
+                    Some(edited) => self.ask_interceptor(edited, alias, fx),
+                    None => self.refuse(&request, &unspliceable(), fx),
+                }
             }
             Pending::Message { request, alias, wants, .. } => {
                 self.forward_message(request, alias, wants, edits, fx);
             }
             Pending::Odd { from, frame } => {
                 // An odd frame that cannot be edited is dropped: it may not pass as it is.
-                let _ = self.splice_and_send(from.other(), &frame, &edits, None, fx);
+                let _ = self.splice_and_send(from.other(), (&frame, How::Verbatim), &edits, None, fx);
             }
         }
     }
@@ -179,7 +183,8 @@ impl Router {
                 None => cancel_alias(&request, alias),
             });
         }
-        if self.splice_and_send(to, &frame, &edits, Some(request.head()), fx).is_err() {
+        let so_far = if request.is_edited() { How::Edited } else { How::Verbatim };
+        if self.splice_and_send(to, (&frame, so_far), &edits, Some(request.head()), fx).is_err() {
             let told = (wants != Wants::Nothing && request.id().is_some()).then_some(&request);
             return self.fail(request.head(), told, Ended::Replaced, &unspliceable(), fx);
         }
@@ -194,13 +199,13 @@ impl Router {
     fn splice_and_send(
         &mut self,
         to: Side,
-        frame: &Frame,
+        (frame, so_far): (&Frame, How),
         edits: &Edits,
         head: Option<&crate::request::Head>,
         fx: &mut Effects,
     ) -> Result<(), ()> {
         let (frame, how) = if edits.is_empty() {
-            (frame.clone(), How::Verbatim)
+            (frame.clone(), so_far)
         } else {
             match edits.apply(frame) {
                 Ok(edited) => (edited, How::Edited),

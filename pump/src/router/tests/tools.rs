@@ -103,6 +103,14 @@ fn what_an_injector_forwards_falls_to_the_interceptor() {
 }
 
 #[test]
+fn what_an_injector_edits_is_judged_as_it_will_be_sent() {
+    let mut rig = rig();
+    let call = own_call("1", "replace");
+    assert_eq!(rig.client(&call), [to_server(edited(&call))]);
+    assert_eq!(rig.told(), [Told::Asked("1".into())]);
+}
+
+#[test]
 fn an_interceptor_is_not_told_the_end_of_what_it_never_saw() {
     let mut rig = rig();
     rig.hold(&own_call("1", "person"));
