@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use framegate_pump::Port;
@@ -158,7 +159,14 @@ impl ServerCommand {
         let to = pipe::Sender::from_owned_fd(OwnedFd::from(our_in))?;
         Ok(Upstream {
             port: Port::bytes(from, to),
-            process: Some(Process { child, group: pid, exited, tail, errors_read: Some(errors_read) }),
+            process: Some(Process {
+                child,
+                group: pid,
+                exited,
+                signalled: AtomicBool::new(false),
+                tail,
+                errors_read: Some(errors_read),
+            }),
         })
     }
 
@@ -217,6 +225,8 @@ pub(crate) struct Process {
     child: Child,
     group: Pid,
     exited: watch::Receiver<Option<u8>>,
+    /// A signal was sent while it ran.
+    signalled: AtomicBool,
     pub(crate) tail: Tail,
     errors_read: Option<tokio::task::JoinHandle<()>>,
 }
@@ -231,8 +241,16 @@ impl Process {
 
     /// Sends a signal to the server and whatever it started.
     pub(crate) fn signal(&self, signal: Signal) {
+        if self.exited.borrow().is_none() {
+            self.signalled.store(true, Ordering::Relaxed);
+        }
         // A group that is gone needs none.
         let _ = kill_process_group(self.group, signal);
+    }
+
+    /// Whether we ended it, rather than it itself.
+    pub(crate) fn was_signalled(&self) -> bool {
+        self.signalled.load(Ordering::Relaxed)
     }
 
     /// Waits until all of stderr is read, at most this long.

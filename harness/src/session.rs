@@ -21,6 +21,8 @@ const TERM_TO_KILL: Duration = Duration::from_millis(900);
 /// When we are told to end: from closing the server's stdin to the signal. With the step above
 /// under the 2 s that SDK clients give a server before they kill it.
 const EOF_TO_TERM: Duration = Duration::from_millis(700);
+/// From being told to end to leaving, at most.
+const STOP_LIMIT: Duration = Duration::from_millis(1900);
 /// After the direct child's exit its output is read until it is silent for this long.
 const SILENCE: Duration = Duration::from_millis(100);
 /// How long the error for open requests waits for the exit code.
@@ -86,13 +88,15 @@ impl Stop {
     /// Ends the session; `signal` is passed on to the server (15 is SIGTERM).
     pub fn stop(&self, signal: u8) {
         self.inner.signal.store(signal, Ordering::Release);
-        self.inner.asked.notify_one();
+        self.inner.asked.notify_waiters();
     }
 
     async fn asked(&self) -> u8 {
         loop {
+            // Listening first: a signal between the look and the wait must not be missed.
+            let asked = self.inner.asked.notified();
             match self.signal() {
-                0 => self.inner.asked.notified().await,
+                0 => asked.await,
                 signal => return signal,
             }
         }
@@ -188,51 +192,60 @@ impl Session {
         let mut fate = None;
         let end = {
             let watched = watch_over(&mut process, &handle, &settings, &stop, &exited);
-            tokio::pin!(running, watched);
+            let overdue = overdue(&stop);
+            tokio::pin!(running, watched, overdue);
             let end = loop {
                 tokio::select! {
                     biased;
                     end = &mut running => break end,
                     ended = &mut watched, if fate.is_none() => fate = Some(ended),
+                    // The server is gone by now; what is left is a client that reads no more.
+                    () = &mut overdue => break Ok(End::Stopped),
                 }
             };
             // The pump goes with this block, and with it the server's stdin.
             end
         };
         let stopped_by = stopped_by(&stop);
-        let (code, ended_itself) = match fate {
-            Some(fate) => fate,
-            None => end_now(&mut process, &end).await,
+        let code = match fate {
+            Some(code) => code,
+            None => end_now(&process, &end).await,
         };
+        let ended_itself = !process.was_signalled();
         process.finish();
         Outcome { end, server_code: Some(code), ended_itself, stopped_by }
     }
+}
+
+/// Resolves when we were told to end and have taken as long as that may take.
+async fn overdue(stop: &Stop) {
+    stop.asked().await;
+    sleep(STOP_LIMIT).await;
 }
 
 fn stopped_by(stop: &Stop) -> Option<u8> {
     Some(stop.signal()).filter(|signal| *signal != 0)
 }
 
-/// Watches the process until it has exited, ending it where it is time. Returns its exit code
-/// and whether it ended by itself.
+/// Watches the process until it has exited, ending it where it is time. Returns its exit code.
 async fn watch_over(
     process: &mut Process,
     handle: &Handle,
     settings: &Settings,
     stop: &Stop,
     exited: &watch::Sender<Option<u8>>,
-) -> (u8, bool) {
+) -> u8 {
     let gauge = handle.gauge();
     let signal = tokio::select! {
         code = process.exit_code() => {
             after_exit(process, handle, exited, code).await;
-            return (code, true);
+            return code;
         }
         signal = stop.asked() => {
             handle.end_client();
             if let Ok(code) = tokio::time::timeout(EOF_TO_TERM, process.exit_code()).await {
                 after_exit(process, handle, exited, code).await;
-                return (code, true);
+                return code;
             }
             Signal::from_named_raw(i32::from(signal)).unwrap_or(Signal::TERM)
         }
@@ -240,7 +253,7 @@ async fn watch_over(
     };
     let code = climb(process, signal).await;
     after_exit(process, handle, exited, code).await;
-    (code, false)
+    code
 }
 
 /// SIGTERM, then SIGKILL, to the whole group.
@@ -255,12 +268,11 @@ async fn climb(process: &Process, first: Signal) -> u8 {
 
 /// The pump has ended and the process has not: the client is gone, or the server has closed its
 /// output and stays.
-async fn end_now(process: &mut Process, end: &Result<End, PumpError>) -> (u8, bool) {
+async fn end_now(process: &Process, end: &Result<End, PumpError>) -> u8 {
     if end.is_err() {
         process.signal(Signal::KILL);
-        return (process.exit_code().await, false);
     }
-    (climb(process, Signal::TERM).await, false)
+    climb(process, Signal::TERM).await
 }
 
 /// Resolves when the client has ended and the server has nothing more to say.

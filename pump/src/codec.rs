@@ -86,7 +86,9 @@ impl Cutter {
         if spare < READ_CHUNK_BYTES / 4 {
             self.grow(room);
         }
-        let limit = (self.buf.capacity() - self.buf.len()).min(room);
+        // In pieces: the writer goes on while a piece is taken out. A read that empties the pipe
+        // makes the two ends take turns.
+        let limit = (self.buf.capacity() - self.buf.len()).min(room).min(READ_CHUNK_BYTES);
         (&mut self.buf).limit(limit)
     }
 

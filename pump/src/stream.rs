@@ -21,6 +21,9 @@ use crate::frame::{Frame, MAX_FRAME_BYTES};
 /// Frames in one vectored write, at most.
 const FRAMES_A_WRITE: usize = 64;
 
+/// Bytes of a large frame in one write, at most.
+const PIECE_BYTES: usize = 64 * 1024;
+
 /// What a source has after [`FrameSource::poll_fill`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
@@ -268,7 +271,9 @@ impl<W: AsyncWrite + Send + Unpin> FrameSink for ByteSink<W> {
             let stream = Pin::new(&mut self.stream);
             let slices = slices.get(..count).unwrap_or_default();
             let n = match slices {
-                [one] => ready!(stream.poll_write(cx, one))?,
+                // In pieces: the reader starts on the first while the next is written. A write that
+                // fills the pipe at once makes the two ends take turns.
+                [one] => ready!(stream.poll_write(cx, one.get(..PIECE_BYTES).unwrap_or(one)))?,
                 many => ready!(stream.poll_write_vectored(cx, many))?,
             };
             if n == 0 {
