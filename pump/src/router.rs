@@ -14,6 +14,7 @@
 //! Where nothing can depend on a frame ([`Router::frame`] tells) it is sent first and looked at
 //! after the write ([`Router::attribute`]).
 
+mod assert;
 mod held;
 mod open;
 #[cfg(test)]
@@ -25,6 +26,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+#[doc(hidden)]
+pub use self::assert::assert_routes;
 use self::held::HeldTable;
 use self::open::{Open, OpenTable};
 use crate::codec::TooLong;
