@@ -652,3 +652,40 @@ impl Play {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Holds every answer for ever.
+    struct HoldsAnswers;
+
+    impl Interceptor for HoldsAnswers {
+        fn wants(&self, _: Side, _: &str) -> Wants {
+            Wants::Answer
+        }
+
+        fn answer(&self, _: &Request, _: &Frame) -> Verdict {
+            Hold::verdict(HoldKind::Machine, std::future::pending())
+        }
+    }
+
+    /// Found by the fuzz target `route`: the answer had come, was held, and vanished when the
+    /// server ended; whoever waited for it was told nothing.
+    #[test]
+    fn an_answer_that_is_held_when_the_server_ends_becomes_an_error() {
+        let seams = Seams { interceptor: Arc::new(HoldsAnswers), ..Seams::default() };
+        let mut router = Router::new(Namespace::new("t"), seams, None);
+        let mut fx = Effects::new();
+        router.frame(Side::Client, Frame::line(br#"{"id":7,"method":"tools/call"}"#), &mut fx);
+        router.frame(Side::Server, Frame::line(br#"{"id":7,"result":{}}"#), &mut fx);
+        fx.clear();
+        router.peer_gone(Side::Server, Some(&RpcError::new(RpcError::INTERNAL, "gone")), &mut fx);
+        assert!(matches!(fx.pop_front(), Some(Effect::Release(_))));
+        let Some(Effect::Send { to: Side::Client, frame, how: How::Ours }) = fx.pop_front() else {
+            panic!("the client is told")
+        };
+        assert!(frame.body().starts_with(br#"{"jsonrpc":"2.0","id":7,"error""#), "{frame:?}");
+        assert!(fx.is_empty(), "once");
+    }
+}
