@@ -409,11 +409,28 @@ impl Play {
         if let (Class::Request, Some(id)) = (class, &id) {
             *self.peer(from).asked.entry(id.clone()).or_default() += 1;
         }
+        let withdrawn = match (class, &id) {
+            (Class::Cancel, Some(id)) => self.all_held(from, id),
+            _ => Vec::new(),
+        };
         self.log().lives.push(life);
         let mut fx = Effects::new();
         self.router.frame(from, Frame::from_wire(line.into()), &mut fx);
         let step = self.carry_out(fx);
+        let is_off = |number: &usize| self.log().lives.get(*number).is_some_and(|life| life.ended > 0);
+        assert!(withdrawn.is_empty() || withdrawn.iter().any(is_off), "one of {withdrawn:?} is off");
         self.account(number, method, id.as_ref(), &step);
+    }
+
+    /// The requests of this sender with this id, if all that it ever made under it are held.
+    fn all_held(&self, from: Side, id: &Id) -> Vec<usize> {
+        let log = self.log();
+        let same = log.lives.iter().enumerate().filter(|(_, life)| {
+            (life.class, life.from) == (Class::Request, from) && Id::from_json(&life.id).as_ref() == Some(id)
+        });
+        let (held, gone): (Vec<_>, Vec<_>) =
+            same.partition(|(_, life)| life.decided && life.sent + life.ended == 0 && !life.stopped);
+        if gone.is_empty() { held.into_iter().map(|(number, _)| number).collect() } else { Vec::new() }
     }
 
     /// Marks a frame that rightly stopped at the router itself.
