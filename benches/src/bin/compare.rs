@@ -43,7 +43,9 @@ fn build_the_rest() -> Result<(), String> {
         return Ok(());
     };
     let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--bins", "-p", "framegate-benches", "-p", "framegate"]);
+    build.args(["build", "--quiet", "-p", "framegate-benches", "-p", "framegate"]);
+    // Not `--bins`: this program would be replaced while it runs.
+    build.args(["--bin", "copy-floor", "--bin", "trivial-server", "--bin", "framegate"]);
     if !cfg!(debug_assertions) {
         build.arg("--release");
     }
