@@ -271,13 +271,13 @@ fn answer_line(id: &Id, member: &str, value: &str) -> Frame {
 
 /// The JSON text of one member of an object; `None` if missing, double, or no object.
 pub(crate) fn member<'a>(object: &'a str, key: &str) -> Option<&'a str> {
-    let mut found = None;
-    for (name, value) in crate::splice::entries(object)? {
-        if name == key && found.replace(value).is_some() {
-            return None;
+    let (mut found, mut count) = (None, 0);
+    crate::splice::each_entry(object, |name, value| {
+        if name == key {
+            (found, count) = (Some(value), count + 1);
         }
-    }
-    found.map(RawValue::get)
+    })?;
+    found.filter(|_| count == 1).map(RawValue::get)
 }
 
 #[cfg(test)]

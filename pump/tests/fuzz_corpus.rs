@@ -1,4 +1,5 @@
 //! The committed fuzz corpus, run as an ordinary test through the functions behind the targets.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 

@@ -276,7 +276,8 @@ struct Play {
     questions: HashSet<u64>,
     next_question: u64,
     aliases: HashSet<String>,
-    last_in_order: Option<usize>,
+    /// Each side's calls keep their order; the two sides do not wait for each other.
+    last_in_order: super::Both<Option<usize>>,
 }
 
 /// What happened while one frame was routed.
@@ -313,7 +314,7 @@ impl Play {
             questions: HashSet::new(),
             next_question: 0,
             aliases: HashSet::new(),
-            last_in_order: None,
+            last_in_order: super::Both::default(),
         };
         play.set_seams();
         play
@@ -618,10 +619,12 @@ impl Play {
     }
 
     fn check_order(&mut self, number: usize) {
-        let in_order = self.log().lives.get(number).is_some_and(|life| life.decided && !life.by_person);
-        if in_order {
-            assert!(self.last_in_order < Some(number), "frame {number} overtook {:?}", self.last_in_order);
-            self.last_in_order = Some(number);
+        let in_order = |life: &Life| (life.decided && !life.by_person).then_some(life.from);
+        let from = self.log().lives.get(number).and_then(in_order);
+        if let Some(from) = from {
+            let last = self.last_in_order.of_mut(from);
+            assert!(*last < Some(number), "frame {number} overtook {last:?}");
+            *last = Some(number);
         }
     }
 
@@ -633,6 +636,10 @@ impl Play {
         }
         let mut fx = Effects::new();
         self.router.sender_gone(Side::Client, &mut fx);
+        // What waits for a person who has left is dropped, whatever kind of frame it is.
+        for life in &mut self.log().lives {
+            life.swallowed |= life.from == Side::Client && life.by_person && life.sent == 0;
+        }
         self.carry_out(fx);
     }
 
