@@ -25,6 +25,8 @@ const EOF_TO_TERM: Duration = Duration::from_millis(700);
 const STOP_LIMIT: Duration = Duration::from_millis(1900);
 /// After the direct child's exit its output is read until it is silent for this long.
 const SILENCE: Duration = Duration::from_millis(100);
+/// How long a client may leave the output of a server that has exited unread.
+const CLIENT_STALL: Duration = Duration::from_secs(10);
 /// How long the error for open requests waits for the exit code.
 const EXIT_CODE_WAIT: Duration = Duration::from_millis(500);
 /// How often the end of a session is looked at; only then is anything polled.
@@ -209,7 +211,7 @@ impl Session {
         let stopped_by = stopped_by(&stop);
         let code = match fate {
             Some(code) => code,
-            None => end_now(&process, &end).await,
+            None => end_now(&mut process, &end).await,
         };
         let ended_itself = !process.was_signalled();
         process.finish();
@@ -238,13 +240,13 @@ async fn watch_over(
     let gauge = handle.gauge();
     let signal = tokio::select! {
         code = process.exit_code() => {
-            after_exit(process, handle, exited, code).await;
+            after_exit(process, handle, stop, exited, code).await;
             return code;
         }
         signal = stop.asked() => {
             handle.end_client();
             if let Ok(code) = tokio::time::timeout(EOF_TO_TERM, process.exit_code()).await {
-                after_exit(process, handle, exited, code).await;
+                after_exit(process, handle, stop, exited, code).await;
                 return code;
             }
             Signal::from_named_raw(i32::from(signal)).unwrap_or(Signal::TERM)
@@ -252,7 +254,7 @@ async fn watch_over(
         () = drained(&gauge, settings) => Signal::TERM,
     };
     let code = climb(process, signal).await;
-    after_exit(process, handle, exited, code).await;
+    after_exit(process, handle, stop, exited, code).await;
     code
 }
 
@@ -268,11 +270,20 @@ async fn climb(process: &Process, first: Signal) -> u8 {
 
 /// The pump has ended and the process has not: the client is gone, or the server has closed its
 /// output and stays.
-async fn end_now(process: &Process, end: &Result<End, PumpError>) -> u8 {
+async fn end_now(process: &mut Process, end: &Result<End, PumpError>) -> u8 {
     if end.is_err() {
         process.signal(Signal::KILL);
     }
-    climb(process, Signal::TERM).await
+    if !matches!(end, Ok(End::ClientGone)) {
+        // The end of its output is seen before its exit: it is on its way, or tidies up.
+        if let Ok(code) = tokio::time::timeout(TERM_TO_KILL, process.exit_code()).await {
+            process.stderr_read(SILENCE).await;
+            return code;
+        }
+    }
+    let code = climb(process, Signal::TERM).await;
+    process.stderr_read(SILENCE).await;
+    code
 }
 
 /// Resolves when the client has ended and the server has nothing more to say.
@@ -294,14 +305,27 @@ async fn drained(gauge: &Gauge, settings: &Settings) {
 }
 
 /// What is left in the pipes is read; then the pump is told, for a grandchild may hold them open.
-async fn after_exit(process: &mut Process, handle: &Handle, exited: &watch::Sender<Option<u8>>, code: u8) {
+async fn after_exit(
+    process: &mut Process,
+    handle: &Handle,
+    stop: &Stop,
+    exited: &watch::Sender<Option<u8>>,
+    code: u8,
+) {
     process.stderr_read(SILENCE).await;
     exited.send_replace(Some(code));
     let gauge = handle.gauge();
+    let mut stalled = Duration::ZERO;
     loop {
         let before = gauge.moved_bytes();
         sleep(SILENCE).await;
-        if gauge.moved_bytes() == before {
+        if gauge.moved_bytes() != before {
+            stalled = Duration::ZERO;
+            continue;
+        }
+        stalled += SILENCE;
+        // A client that is slow to read is not a silent server.
+        if !gauge.client_full() || stalled >= CLIENT_STALL || stop.signal() != 0 {
             break;
         }
     }
@@ -331,7 +355,7 @@ async fn obituary(
     let name =
         settings.name.map_or_else(|| "the MCP server".to_owned(), |name| format!("the MCP server `{name}`"));
     let how = match code {
-        Some(code @ 129..) => format!("was ended by signal {}", code - 128),
+        Some(code @ 129..=192) => format!("was ended by signal {}", code - 128),
         Some(127) => "exited with code 127 (command not found)".to_owned(),
         Some(code) => format!("exited with code {code}"),
         None => "closed its output".to_owned(),

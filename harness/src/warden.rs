@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, getpgrp, getppid, kill_process_group, set_parent_process_death_signal};
@@ -23,6 +24,9 @@ pub(crate) const NAME: &str = "__warden";
 const PARENT_DIED: Signal = Signal::USR2;
 /// From the parent's death to SIGKILL.
 const LAST_GRACE: Duration = Duration::from_millis(500);
+/// The group is being ended. A server that goes at the first signal must not take the warden with
+/// it: somebody else in the group may need the second.
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn main(mut args: impl Iterator<Item = OsString>) -> Exit {
     let parent = args.next().and_then(|arg| arg.to_str()?.parse::<i32>().ok()).and_then(Pid::from_raw);
@@ -63,6 +67,10 @@ fn run(mut command: Command) -> std::io::Result<Exit> {
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     let status = server.wait()?;
+    while ENDING.load(Ordering::Acquire) {
+        // The rest of the group gets its SIGKILL from the other thread, and we with it.
+        std::thread::park();
+    }
     Ok(match (status.code(), status.signal()) {
         (Some(code), _) => Exit::Server(u8::try_from(code & 0xff).unwrap_or(u8::MAX)),
         (None, signal) => Exit::Server(u8::try_from(128 + signal.unwrap_or(0)).unwrap_or(u8::MAX)),
@@ -75,6 +83,7 @@ fn watch_signals() -> std::io::Result<()> {
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGUSR2 {
+                ENDING.store(true, Ordering::Release);
                 end_group();
             }
         }

@@ -190,6 +190,7 @@ pub struct Gauge {
     client_ended: AtomicBool,
     client_end: Notify,
     due: AtomicUsize,
+    client_full: AtomicBool,
     moved_bytes: AtomicU64,
     server_frames: AtomicU64,
 }
@@ -212,6 +213,11 @@ impl Gauge {
         self.due.load(Ordering::Acquire)
     }
 
+    /// The server is not read, for the client does not take what is queued for it.
+    pub fn client_full(&self) -> bool {
+        self.client_full.load(Ordering::Acquire)
+    }
+
     /// Bytes read from the server and written to either side so far: it stands still when
     /// nothing moves.
     pub fn moved_bytes(&self) -> u64 {
@@ -230,6 +236,10 @@ impl Gauge {
 
     pub(crate) fn set_due(&self, due: usize) {
         self.due.store(due, Ordering::Release);
+    }
+
+    pub(crate) fn set_client_full(&self, full: bool) {
+        self.client_full.store(full, Ordering::Release);
     }
 
     pub(crate) fn moved(&self, bytes: usize) {

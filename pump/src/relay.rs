@@ -252,11 +252,17 @@ struct Lane {
     read_ended: bool,
     /// The sink is closed or broken.
     write_ended: bool,
+    /// What was written has reached the stream (a `tokio::fs::File` takes bytes before it writes them).
+    flushed: bool,
 }
 
 impl Lane {
     fn new(port: Port) -> Self {
-        Self { port, outbox: Outbox::default(), read_ended: false, write_ended: false }
+        Self { port, outbox: Outbox::default(), read_ended: false, write_ended: false, flushed: true }
+    }
+
+    fn is_written(&self) -> bool {
+        self.outbox.is_empty() && self.flushed
     }
 }
 
@@ -308,6 +314,8 @@ struct Relay {
     /// For each side that sends an over-long line, when it will have stood still for too long.
     stalls: Both<Option<Pin<Box<Sleep>>>>,
     client_spoke: bool,
+    /// The client took nothing of the last writes for too long.
+    gave_up: bool,
     stopped: bool,
 }
 
@@ -333,6 +341,7 @@ impl Relay {
             shrink: None,
             stalls: Both::default(),
             client_spoke: false,
+            gave_up: false,
             stopped: false,
         }
     }
@@ -351,6 +360,7 @@ impl Relay {
                 return Poll::Ready(Ok(End::ClientGone));
             }
             self.gauge.set_due(self.router.due(Side::Client));
+            self.gauge.set_client_full(self.lanes.of(Side::Client).outbox.bytes() >= QUEUE_BYTES_MAX);
             if self.stopped {
                 return Poll::Ready(Ok(End::Stopped));
             }
@@ -475,14 +485,16 @@ impl Relay {
 
     fn poll_write(&mut self, to: Side, cx: &mut Context<'_>) -> Result<bool, PumpError> {
         let lane = self.lanes.of_mut(to);
-        if lane.write_ended {
+        if lane.write_ended || (self.gave_up && to == Side::Client) {
             lane.outbox.clear();
+            lane.flushed = true;
             return Ok(false);
         }
         // Counted in bytes, not in frames: a large frame on its way to a slow reader is moving.
         let before = lane.outbox.left_bytes();
         let sent = lane.port.sink.poll_send(cx, &mut lane.outbox);
         let wrote = before - lane.outbox.left_bytes();
+        lane.flushed = sent.is_ready();
         if wrote > 0 {
             self.gauge.moved(wrote);
         }
@@ -638,7 +650,9 @@ impl Relay {
                 }
                 Poll::Pending
             }
-            Phase::Flushing(end) if self.lanes.of(Side::Client).outbox.is_empty() => Poll::Ready(*end),
+            Phase::Flushing(end) if self.gave_up || self.lanes.of(Side::Client).is_written() => {
+                Poll::Ready(*end)
+            }
             Phase::Flushing(_) => Poll::Pending,
         }
     }
@@ -709,7 +723,12 @@ impl Relay {
             Alarm::LastWrites { moved_bytes } if moved_bytes != now => {
                 self.set_alarm(Alarm::LastWrites { moved_bytes: now }, LAST_WRITES_STALL);
             }
-            Alarm::LastWrites { .. } => self.lanes.of_mut(Side::Client).outbox.clear(),
+            Alarm::LastWrites { .. } => {
+                self.gave_up = true;
+                if !self.lanes.of(Side::Server).read_ended {
+                    self.end_of(Side::Server);
+                }
+            }
         }
         true
     }

@@ -636,11 +636,15 @@ impl Play {
         }
         let mut fx = Effects::new();
         self.router.sender_gone(Side::Client, &mut fx);
-        // What waits for a person who has left is dropped, whatever kind of frame it is.
-        for life in &mut self.log().lives {
-            life.swallowed |= life.from == Side::Client && life.by_person && life.sent == 0;
-        }
+        self.drop_what_waits_for_a_person(Side::Client);
         self.carry_out(fx);
+    }
+
+    /// A frame whose sender has left waits for no person, whatever kind of frame it is.
+    fn drop_what_waits_for_a_person(&mut self, from: Side) {
+        for life in &mut self.log().lives {
+            life.swallowed |= life.from == from && life.by_person && life.sent == 0;
+        }
     }
 
     fn end(&mut self) {
@@ -652,6 +656,7 @@ impl Play {
         for gone in [Side::Server, Side::Client] {
             let mut fx = Effects::new();
             self.router.sender_gone(gone, &mut fx);
+            self.drop_what_waits_for_a_person(gone);
             self.router.peer_gone(gone, (gone == Side::Server).then_some(&error), &mut fx);
             self.carry_out(fx);
         }
