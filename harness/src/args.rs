@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -105,7 +106,7 @@ pub(crate) struct RunArgs {
     pub(crate) record: Option<PathBuf>,
 
     /// Say only what a person should know of: the same as --log warn
-    #[arg(long, env = "FRAMEGATE_QUIET", action = ArgAction::SetTrue)]
+    #[arg(long, env = "FRAMEGATE_QUIET", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
 
     /// How much to say on stderr
@@ -136,8 +137,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "none", env = "FRAMEGATE_STORE", default_value = "none")]
     pub(crate) store: Store,
 
-    /// The server's command and its arguments
-    #[arg(required = true, last = true, value_name = "COMMAND")]
+    /// The server's command and its arguments; the `--` before it may be left out
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -283,6 +284,9 @@ mod tests {
         assert_eq!(run.grace, Duration::from_millis(500));
         assert_eq!(run.command, ["x", "--y"]);
         assert!(Cli::try_parse_from(["framegate", "run"]).is_err());
+        let cli = Cli::try_parse_from(["framegate", "run", "--quiet", "npx", "-y", "--grace", "x"]).unwrap();
+        let Command::Run(run) = cli.command else { panic!() };
+        assert_eq!(run.command, ["npx", "-y", "--grace", "x"], "a forgotten -- is no reason to fail");
         assert!(Cli::try_parse_from(["framegate", "run", "--grace", "-1", "--", "x"]).is_err());
     }
 }

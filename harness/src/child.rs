@@ -70,6 +70,9 @@ pub enum StartError {
     /// Its command cannot be found or run.
     #[error(transparent)]
     Command(#[from] ResolveError),
+    /// The folder it is to start in is none.
+    #[error("the server cannot be started in `{0}`: that is no folder")]
+    Folder(PathBuf),
     /// The system refused.
     #[error("the server's process cannot be started: {0}")]
     System(#[from] io::Error),
@@ -117,7 +120,7 @@ impl ServerCommand {
     /// warden is a hidden subcommand of it. Without one the group is ended all the same, except
     /// when this process is killed by SIGKILL.
     #[must_use]
-    pub fn with_warden(mut self) -> Self {
+    pub(crate) fn with_warden(mut self) -> Self {
         self.warden = true;
         self
     }
@@ -143,6 +146,9 @@ impl ServerCommand {
         let path = self.env.iter().rev().find(|(key, _)| key == "PATH").map(|(_, value)| value.clone());
         let path = path.or_else(|| std::env::var_os("PATH"));
         let program = resolve(&self.program, path.as_deref(), self.cwd.as_deref())?;
+        if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+            return Err(StartError::Folder(cwd.clone()));
+        }
         let (their_in, our_in) = io::pipe()?;
         let (our_out, their_out) = io::pipe()?;
         let (our_err, their_err) = io::pipe()?;
@@ -262,9 +268,12 @@ impl Process {
             }
         }
     }
+}
 
-    /// Ends what is left of the group and reaps the child.
-    pub(crate) fn finish(mut self) {
+/// Ends what is left of the group and reaps the child, however the session was left: a dropped
+/// future must not leave a server behind.
+impl Drop for Process {
+    fn drop(&mut self) {
         self.signal(Signal::KILL);
         if let Some(reading) = self.errors_read.take() {
             reading.abort();

@@ -25,7 +25,8 @@
 //!
 //! A server is started through a *warden*: this binary again (`framegate __warden`), leader of a
 //! new process group. It is signalled by the kernel when Framegate dies, even by SIGKILL, and
-//! ends the group. A grandchild that calls `setsid` leaves the group and is out of reach.
+//! ends the group. A server or grandchild that calls `setsid` leaves the group and is out of reach.
+//! (A library user gets no warden: it is a hidden subcommand of the binary.)
 //!
 //! ```text
 //! client ends → stdin of the server closed → answers still due: wait (--drain)

@@ -4,10 +4,11 @@
 //! One object a line:
 //!
 //! ```json
-//! {"t":"2026-11-30T07:12:01.123456Z","dir":"c2s","raw":"{\"jsonrpc\":…}"}
+//! {"t":"2026-11-30T07:12:01.123456Z","session":4711,"dir":"c2s","raw":"{\"jsonrpc\":…}"}
 //! ```
 //!
 //! * `t`: when the frame was received (or, for `sent`, put on the wire), UTC.
+//! * `session`: the process that wrote it; a file that is there is appended to.
 //! * `dir`: `c2s` client to server, `s2c` server to client.
 //! * `raw`: the frame without its terminator; `raw_base64` instead, if it is not UTF-8.
 //! * `eol`: its terminator, if that is not `"\n"`: `"\r\n"`, or `""` for an unterminated last line.
@@ -15,7 +16,7 @@
 //!   without it are frames as received; to replay a session, play those.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -31,6 +32,8 @@ use crate::stderr::Stderr;
 /// Frames that wait for the disk. When it is slower than that the session waits: a record with
 /// holes is none.
 const WAITING_FRAMES: usize = 256;
+/// Lines are gathered up to this many bytes for one write.
+const BATCH_BYTES: usize = 64 * 1024;
 
 struct Entry {
     time: SystemTime,
@@ -46,13 +49,15 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Creates `path`, readable for its owner only: frames hold whatever tools were told.
+    /// Appends to `path`, and creates it readable for its owner only: frames hold whatever tools
+    /// were told. Clients start a server's command again for each health check, so one file may
+    /// have several writers: lines are written whole.
     ///
     /// # Errors
     /// When the file cannot be created.
     pub fn create(path: &Path, stderr: Stderr) -> io::Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
-        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let file = File::options().append(true).create(true).mode(0o600).open(path)?;
         let (entries, waiting) = sync_channel(WAITING_FRAMES);
         let writer = std::thread::Builder::new().name("record".into()).spawn(move || {
             if let Err(why) = write_all(file, &waiting) {
@@ -90,21 +95,20 @@ impl Observer for Recorder {
     }
 }
 
-fn write_all(file: File, waiting: &Receiver<Entry>) -> io::Result<()> {
-    let mut out = BufWriter::new(file);
-    loop {
-        let entry = match waiting.try_recv() {
-            Ok(entry) => entry,
-            Err(_) => {
-                out.flush()?;
-                match waiting.recv() {
-                    Ok(entry) => entry,
-                    Err(_) => return out.flush(),
-                }
-            }
-        };
-        out.write_all(line(&entry).as_bytes())?;
+fn write_all(mut file: File, waiting: &Receiver<Entry>) -> io::Result<()> {
+    let mut lines = String::new();
+    while let Ok(first) = waiting.recv() {
+        lines.clear();
+        lines.push_str(&line(&first));
+        while lines.len() < BATCH_BYTES
+            && let Ok(entry) = waiting.try_recv()
+        {
+            lines.push_str(&line(&entry));
+        }
+        // One write: at the end of the file, and not mixed with another session's.
+        file.write_all(lines.as_bytes())?;
     }
+    Ok(())
 }
 
 fn line(entry: &Entry) -> String {
@@ -128,7 +132,8 @@ fn line(entry: &Entry) -> String {
         _ => r#","eol":"""#,
     };
     let sent = sent.map_or(String::new(), |how| format!(r#","sent":"{how}""#));
-    format!("{{\"t\":\"{time}\",\"dir\":\"{dir}\",\"{key}\":{raw}{eol}{sent}}}\n")
+    let session = std::process::id();
+    format!("{{\"t\":\"{time}\",\"session\":{session},\"dir\":\"{dir}\",\"{key}\":{raw}{eol}{sent}}}\n")
 }
 
 #[cfg(test)]

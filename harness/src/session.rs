@@ -214,7 +214,7 @@ impl Session {
             None => end_now(&mut process, &end).await,
         };
         let ended_itself = !process.was_signalled();
-        process.finish();
+        drop(process);
         Outcome { end, server_code: Some(code), ended_itself, stopped_by }
     }
 }

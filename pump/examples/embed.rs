@@ -1,7 +1,9 @@
 //! A harness of its own: refuses `delete_file`, adds a tool `session_info`.
 use std::process::Stdio;
 
-use framegate_pump::{InjectedTool, Interceptor, Pump, Request, Side, ToolInjector, Verdict, Wants};
+use framegate_pump::{
+    Frame, InjectedTool, Interceptor, Kind, Pump, Request, Side, ToolInjector, Verdict, Wants,
+};
 
 struct NoDeletes;
 
@@ -14,11 +16,17 @@ impl Interceptor for NoDeletes {
     }
 
     fn request(&self, call: &Request) -> Verdict {
-        if call.tool().as_deref() != Some("delete_file") {
+        // No certain name (two of them, say) is no reason to let it pass.
+        if call.tool().is_some_and(|tool| tool != "delete_file") {
             return Verdict::Forward;
         }
         let refusal = call.refuse_tool("Nothing is deleted here. Move the file to /trash instead.");
         refusal.map_or(Verdict::Drop { to_client: vec![] }, Verdict::Answer)
+    }
+
+    // What two readers could take for two things (a batch, a double key) may hide a call.
+    fn odd_frame(&self, _: &Frame, _: Kind, from: Side) -> Verdict {
+        if from == Side::Client { Verdict::Drop { to_client: vec![] } } else { Verdict::Forward }
     }
 }
 
@@ -39,10 +47,8 @@ impl ToolInjector for SessionInfo {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut command = std::env::args().skip(1);
-    let Some(program) = command.next() else { return Ok(()) };
-    let mut server = tokio::process::Command::new(program)
-        .args(command)
+    let mut server = tokio::process::Command::new("env")
+        .args(std::env::args().skip(1))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;

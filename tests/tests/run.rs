@@ -202,6 +202,59 @@ fn files_and_null_devices_are_good_enough_as_standard_streams() {
     assert_eq!(command.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap().code(), Some(0));
 }
 
+/// A file takes bytes before it writes them; leaving at once lost the answer in most runs.
+#[test]
+fn the_last_frame_reaches_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..20 {
+        let (input, output) = (folder.path().join("in"), folder.path().join(format!("out{round}")));
+        fs::write(&input, format!("{PING}\n")).unwrap();
+        let mut command = framegate(&["run", "--quiet", "--", "sh", "-c", "read x; exit 3"]);
+        command.stdin(fs::File::open(&input).unwrap()).stdout(fs::File::create(&output).unwrap());
+        assert_eq!(command.stderr(Stdio::null()).status().unwrap().code(), Some(3));
+        let answer = fs::read_to_string(&output).unwrap();
+        assert!(answer.contains("exited with code 3") && answer.ends_with('\n'), "round {round}: {answer:?}");
+    }
+}
+
+#[test]
+fn a_slow_reader_gets_all_that_a_server_wrote_before_it_left() {
+    let script = "i=0; while [ $i -lt 1250 ]; do printf '%01000d\\n' $i; i=$((i+1)); done";
+    let mut child = framegate(&["run", "--quiet", "--", "sh", "-c", script]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().count();
+    assert_eq!(lines, 1250);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_group_member_that_ignores_sigterm_does_not_outlive_framegate_killed_outright() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("still-here");
+    let script = format!("(trap '' TERM; while :; do touch {}; sleep 0.05; done) & wait", mark.display());
+    let mut child = framegate(&["run", "--", "sh", "-c", &script]).spawn().unwrap();
+    while !mark.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    std::thread::sleep(Duration::from_millis(1000));
+    let _ = fs::remove_file(&mark);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!mark.exists(), "something still touches the file");
+}
+
+#[test]
+fn two_sessions_can_share_a_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("two.jsonl");
+    let args = ["run", "--quiet", "--record", file.to_str().unwrap(), "--", "cat"];
+    for _ in 0..2 {
+        assert!(feed(framegate(&args), &format!("{PING}\n")).status.success());
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 4);
+}
+
 #[test]
 fn a_pipe_that_is_shared_is_blocking_again_afterwards() {
     let (reader, writer) = std::io::pipe().unwrap();

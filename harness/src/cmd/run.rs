@@ -112,7 +112,9 @@ async fn run_session(command: ServerCommand, mut settings: Settings, log: &CallL
 fn start_exit(why: &StartError) -> Exit {
     match why {
         StartError::Command(ResolveError::NotFound { .. }) => Exit::NotFound,
-        StartError::Command(ResolveError::NotRunnable { .. }) | StartError::System(_) => Exit::CannotRun,
+        StartError::Command(ResolveError::NotRunnable { .. })
+        | StartError::Folder(_)
+        | StartError::System(_) => Exit::CannotRun,
     }
 }
 
@@ -121,7 +123,7 @@ fn report(outcome: &Outcome, log: &CallLog) {
         log.say(Level::Error, &why.to_string());
     }
     if let Some(code) = outcome.server_code.filter(|code| *code != 0 && outcome.ended_itself) {
-        let how = if code > 128 {
+        let how = if (129..=192).contains(&code) {
             format!("was ended by signal {}", code - 128)
         } else {
             format!("exited with code {code}")
