@@ -116,8 +116,8 @@ pub struct Options {
     /// moment (an exit status, the last lines of stderr). `None` leaves them unanswered: a
     /// server that was told to end, and ended well, owes nothing.
     pub server_gone: LastWords,
-    /// When the server ends before the client has said anything, how long to wait for the first
-    /// request, so that somebody is told.
+    /// When the server ends before it has said anything, how long to wait for the client's first
+    /// request, and after each for the next, so that somebody is told.
     pub first_request_wait: Duration,
 }
 
@@ -268,7 +268,7 @@ impl Lane {
 
 /// ```text
 ///           client ends            server ends
-///  Running ────────────► Draining ────────────► LastWords ──► Flushing ──► done
+///  Running ────────────► Draining ────────────► LastWords ──► (Telling) ──► Flushing ──► done
 ///     │ server ends                                 ▲
 ///     └─────────────────────────────────────────────┘
 /// ```
@@ -279,6 +279,8 @@ enum Phase {
     LastWords(LastWords),
     /// Both directions run, or only the server's (the client has ended).
     Running,
+    /// The server went without a word; each request that still comes is told why.
+    Telling(RpcError),
 }
 
 /// Why a timer runs.
@@ -402,8 +404,9 @@ impl Relay {
 
     fn may_read(&self, side: Side) -> bool {
         let lane = self.lanes.of(side);
-        let after_server_end =
-            side == Side::Client && !matches!(self.phase, Phase::Running) && !self.awaits_first_request();
+        let after_server_end = side == Side::Client
+            && !matches!(self.phase, Phase::Running | Phase::Telling(_))
+            && !self.awaits_first_request();
         !lane.read_ended
             && !after_server_end
             && self.lanes.of(side.other()).outbox.bytes() < QUEUE_BYTES_MAX
@@ -639,13 +642,25 @@ impl Relay {
             Phase::LastWords(_) if self.router.has_machine_holds(Side::Server) => Poll::Pending,
             Phase::LastWords(words) => {
                 if let Poll::Ready(error) = words.as_mut().poll(cx) {
-                    self.router.peer_gone(Side::Server, error.as_ref(), &mut self.fx);
-                    self.carry_out();
-                    let client_ended = self.lanes.of(Side::Client).read_ended;
-                    self.phase =
-                        Phase::Flushing(if client_ended { End::ClientClosed } else { End::ServerClosed });
-                    let moved_bytes = self.gauge.moved_bytes();
-                    self.set_alarm(Alarm::LastWrites { moved_bytes }, LAST_WRITES_STALL);
+                    let somebody_waits = self.router.due(Side::Client) > 0;
+                    self.tell(error.as_ref());
+                    match error.filter(|_| somebody_waits && self.tells_on()) {
+                        Some(error) => self.phase = Phase::Telling(error),
+                        None => self.start_flushing(),
+                    }
+                    cx.waker().wake_by_ref();
+                }
+                Poll::Pending
+            }
+            Phase::Telling(error) if self.router.due(Side::Client) > 0 => {
+                let error = error.clone();
+                self.tell(Some(&error));
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Phase::Telling(_) => {
+                if self.alarm.is_none() || self.lanes.of(Side::Client).read_ended {
+                    self.start_flushing();
                     cx.waker().wake_by_ref();
                 }
                 Poll::Pending
@@ -655,6 +670,30 @@ impl Relay {
             }
             Phase::Flushing(_) => Poll::Pending,
         }
+    }
+
+    /// Answers all who wait with the error.
+    fn tell(&mut self, error: Option<&RpcError>) {
+        self.router.peer_gone(Side::Server, error, &mut self.fx);
+        self.carry_out();
+        self.set_alarm(Alarm::FirstRequest, self.options.first_request_wait);
+    }
+
+    /// Whether further requests will be told too: a client whose `server/discover` fails goes on
+    /// with `initialize`, and shows its user the answer to that.
+    fn tells_on(&mut self) -> bool {
+        let client_waits = !self.lanes.of(Side::Client).read_ended;
+        let never_spoke = self.gauge.server_frames() == 0;
+        // What the client sends now goes nowhere.
+        self.lanes.of_mut(Side::Server).write_ended |= client_waits;
+        client_waits && never_spoke && !self.options.first_request_wait.is_zero()
+    }
+
+    fn start_flushing(&mut self) {
+        let client_ended = self.lanes.of(Side::Client).read_ended;
+        self.phase = Phase::Flushing(if client_ended { End::ClientClosed } else { End::ServerClosed });
+        let moved_bytes = self.gauge.moved_bytes();
+        self.set_alarm(Alarm::LastWrites { moved_bytes }, LAST_WRITES_STALL);
     }
 
     /// After the client's end: what a machine holds is finished first, then the server's input

@@ -93,6 +93,23 @@ fn the_first_request_is_answered_though_the_server_died_before_it_came() {
     assert!(answer.contains("exited with code 4"), "{answer}");
 }
 
+/// A client of both eras probes with `server/discover`, and shows the answer to `initialize`.
+#[test]
+fn a_second_request_is_told_too_why_the_server_died() {
+    let mut child =
+        framegate(&["run", "--", "sh", "-c", "echo 'config missing' >&2; exit 3"]).spawn().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    for method in ["server/discover", "initialize"] {
+        writeln!(child.stdin.as_mut().unwrap(), r#"{{"jsonrpc":"2.0","id":"{method}","method":"{method}"}}"#)
+            .unwrap();
+        let answer = answers.next().unwrap().unwrap();
+        assert!(answer.contains(method) && answer.contains("config missing"), "{answer}");
+    }
+    let stdin = child.stdin.take();
+    assert_eq!(ends_within(&mut child, Duration::from_secs(2)), Some(3), "while stdin is open");
+    drop(stdin);
+}
+
 #[test]
 fn a_client_that_does_not_read_delays_the_end_no_further_than_two_seconds() {
     let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
