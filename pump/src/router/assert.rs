@@ -123,6 +123,8 @@ const MARKED: &str = r#""mark":"b""#;
 
 #[derive(Debug, Default)]
 struct Log {
+    /// Who will send nothing more.
+    left: Vec<Side>,
     lives: Vec<Life>,
     /// Answers whose verdict was asked for, by the request they answer.
     judged_answers: HashMap<Ticket, usize>,
@@ -217,11 +219,13 @@ impl Observer for Planned {
 /// The `at`-th verdict of a frame's plan. `request` is what an answer would answer.
 fn verdict(log: &Shared, frame: &Frame, request: Option<&Request>, at: usize) -> Verdict {
     let mut locked = lock(log);
+    let left = locked.left.clone();
     let Some((_, life)) = locked.life(frame) else { return Verdict::Forward };
     life.judged = true;
     let letter = life.plan.as_bytes().get(at).copied().unwrap_or(b'f');
     life.stopped |= matches!(letter, b'a' | b'd' | b'x');
     life.by_person |= letter == b'p';
+    life.swallowed |= letter == b'p' && left.contains(&life.from);
     life.marked |= letter == b'r';
     match letter {
         b'a' => Verdict::Answer(
@@ -642,6 +646,7 @@ impl Play {
 
     /// A frame whose sender has left waits for no person, whatever kind of frame it is.
     fn drop_what_waits_for_a_person(&mut self, from: Side) {
+        self.log().left.push(from);
         for life in &mut self.log().lives {
             life.swallowed |= life.from == from && life.by_person && life.sent == 0;
         }
