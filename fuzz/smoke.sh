@@ -7,6 +7,8 @@ cd "$(dirname "$0")"
 
 seconds=${1:-10}
 shift || true
+# A fixed seed starts every run on the same inputs: CI then does not fail by luck.
+seed=${FUZZ_SEED:-}
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(frame_split peek route splice)
 
@@ -27,7 +29,7 @@ RUSTFLAGS="${coverage[*]}" cargo build --release --quiet --locked --bins --targe
 failed=0
 for target in "${targets[@]}"; do
     mkdir -p "found/$target" "artifacts/$target"
-    if ! "${CARGO_TARGET_DIR:-target}/$host/release/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    if ! "${CARGO_TARGET_DIR:-target}/$host/release/$target" -max_total_time="$seconds" ${seed:+-seed="$seed"} -timeout=10 -rss_limit_mb=2048 \
         -print_final_stats=1 -artifact_prefix="artifacts/$target/" "found/$target" "corpus/$target" \
         >"found/$target.log" 2>&1; then
         failed=1
