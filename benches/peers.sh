@@ -3,7 +3,7 @@
 # can be set: `peers.sh [FRAMEGATE] [compare options...]`. FRAMEGATE may be `-` for none.
 #
 # Needs python3 with venv, taskset, and the package registry for the first run. Everything lands
-# in PEERS_DIR (default ~/.cache/framegate-peers), nothing else of the user is touched.
+# in PEERS_DIR (default ~/.cache/framegate-proxies), nothing else of the user is touched.
 # npm's mcp-proxy and supergateway, and PyPI's mcp-proxy, have no stdio-to-stdio form: left out.
 set -euo pipefail
 
