@@ -8,7 +8,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-dir=${PEERS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/framegate-peers}
+dir=${PEERS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/framegate-proxies}
 framegate=${1:--}
 [ $# -gt 0 ] && shift
 mkdir -p "$dir/home"

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use framegate_pump::Port;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -26,6 +27,8 @@ use crate::warden;
 const TAIL_LINES: usize = 12;
 /// Longest kept line, in bytes; the pass-through is not clipped.
 const TAIL_LINE_BYTES: usize = 400;
+/// How long the start of a line waits for the rest.
+const UNFINISHED_LINE: Duration = Duration::from_millis(50);
 /// Longest piece of the server's stderr that waits for its LF.
 const STDERR_LINE_BYTES: usize = 64 * 1024;
 
@@ -260,7 +263,7 @@ impl Process {
     }
 
     /// Waits until all of stderr is read, at most this long.
-    pub(crate) async fn stderr_read(&mut self, at_most: std::time::Duration) {
+    pub(crate) async fn stderr_read(&mut self, at_most: Duration) {
         if let Some(reading) = &mut self.errors_read {
             // A grandchild may hold the pipe open.
             if tokio::time::timeout(at_most, reading).await.is_ok() {
@@ -332,7 +335,18 @@ fn printable(c: char) -> char {
 async fn pass_stderr(mut from: pipe::Receiver, to: Option<Stderr>, tail: Tail) {
     let mut waiting: Vec<u8> = Vec::new();
     let mut chunk = vec![0; 16 * 1024];
-    while let Ok(n @ 1..) = from.read(&mut chunk).await {
+    loop {
+        let patience = if waiting.is_empty() { Duration::MAX } else { UNFINISHED_LINE };
+        let n = match tokio::time::timeout(patience, from.read(&mut chunk)).await {
+            Ok(Ok(n @ 1..)) => n,
+            Ok(_) => break,
+            // A prompt, a progress bar, or last words without a line feed while a grandchild still
+            // holds the pipe.
+            Err(_) => {
+                pass_on(std::mem::take(&mut waiting), to.as_ref(), &tail);
+                continue;
+            }
+        };
         waiting.extend_from_slice(chunk.get(..n).unwrap_or_default());
         let whole = match memchr::memrchr(b'\n', &waiting) {
             Some(at) => at + 1,
@@ -341,22 +355,17 @@ async fn pass_stderr(mut from: pipe::Receiver, to: Option<Stderr>, tail: Tail) {
         };
         let rest = waiting.split_off(whole);
         let lines = std::mem::replace(&mut waiting, rest);
-        lines
-            .split(|b| *b == b'\n')
-            .rev()
-            .take(TAIL_LINES)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .for_each(|line| tail.add(line));
-        if let Some(to) = &to {
-            to.bytes(lines);
-        }
+        pass_on(lines, to.as_ref(), &tail);
     }
     if !waiting.is_empty() {
-        tail.add(&waiting);
-        if let Some(to) = &to {
-            to.bytes(waiting);
-        }
+        pass_on(waiting, to.as_ref(), &tail);
+    }
+}
+
+fn pass_on(lines: Vec<u8>, to: Option<&Stderr>, tail: &Tail) {
+    let last: Vec<&[u8]> = lines.split(|b| *b == b'\n').rev().take(TAIL_LINES + 1).collect();
+    last.into_iter().rev().for_each(|line| tail.add(line));
+    if let Some(to) = to {
+        to.bytes(lines);
     }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use framegate_pump::{
-    End, Ended, Gauge, Handle, Head, Interceptor, Notice, Observer, Options, PassAll, Port, Pump, PumpError,
-    RpcError, Seen, Side, TooLong,
+    End, Ended, Gauge, Handle, Head, IdLimits, Interceptor, Notice, Observer, Options, PassAll, Port, Pump,
+    PumpError, RpcError, Seen, Side, TooLong, ToolInjector,
 };
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -47,6 +47,13 @@ pub struct Settings {
     pub observers: Vec<Arc<dyn Observer>>,
     /// Who decides on them.
     pub interceptor: Arc<dyn Interceptor>,
+    /// Adds tools to the server's, and hides some.
+    pub tools: Option<Arc<dyn ToolInjector>>,
+    /// Limits on ids, for a guard.
+    pub id_limits: Option<IdLimits>,
+    /// Called with the pump's handle before the first frame: for asking either side something in
+    /// one's own name, and for swapping seams while the session runs.
+    pub started: Option<Arc<dyn Fn(Handle) + Send + Sync>>,
     /// What the client is told when there is no server to answer it.
     pub no_server: Option<String>,
 }
@@ -59,6 +66,9 @@ impl Default for Settings {
             name: None,
             observers: Vec::new(),
             interceptor: Arc::new(PassAll),
+            tools: None,
+            id_limits: None,
+            started: None,
             no_server: None,
         }
     }
@@ -179,15 +189,27 @@ impl Session {
         let pump = pump.options(Options {
             server_gone: Box::pin(obituary(settings.clone(), tail, exit_seen, handle.gauge())),
             first_request_wait: FIRST_REQUEST_WAIT,
+            id_limits: settings.id_limits,
             ..Options::default()
         });
         handle.set_observer(Arc::new(Observers(settings.observers.clone())));
         handle.set_interceptor(Arc::clone(&settings.interceptor));
+        handle.set_tools(settings.tools.clone());
+        if let Some(started) = &settings.started {
+            started(handle.clone());
+        }
         let running = pump.run();
         let Some(mut process) = upstream.process else {
+            let abandon = async {
+                // No process to signal: what has nothing more to say is left alone.
+                drained(&handle.gauge(), &settings).await;
+                handle.end_server();
+                std::future::pending::<()>().await;
+            };
             let end = tokio::select! {
                 end = running => end,
                 _ = stop.asked() => Ok(End::Stopped),
+                () = abandon => Ok(End::Stopped),
             };
             return Outcome { end, server_code: None, ended_itself: true, stopped_by: stopped_by(&stop) };
         };

@@ -157,12 +157,29 @@ fn write_all(shared: &Shared, mut out: impl Write) {
                     .as_bytes(),
             );
         }
-        // A closed stderr is no reason to stop: the reported proxies span at 100 % on EPIPE.
-        let _ = out.write_all(&text).and_then(|()| out.flush());
+        write_patiently(&mut out, &text);
         text.shrink_to(64 * 1024);
         shared.lock().writing = false;
         shared.emptied.notify_all();
     }
+}
+
+/// Writes all of it. Somebody who shares our stderr may have made it non-blocking: then a full
+/// pipe is no error, and this thread has time. Any other error means that nobody reads, which is
+/// no reason to stop or to try for ever: reported proxies span at 100 % on EPIPE.
+fn write_patiently(out: &mut impl Write, mut text: &[u8]) {
+    const FULL_PIPE_WAIT: Duration = Duration::from_millis(2);
+    while !text.is_empty() {
+        match out.write(text) {
+            Ok(0) => return,
+            Ok(n) => text = text.get(n..).unwrap_or_default(),
+            Err(why) if why.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => std::thread::sleep(FULL_PIPE_WAIT),
+            Err(_) => return,
+        }
+    }
+    // Stderr is unbuffered; a test's writer may not be, and cannot fail in a way that matters.
+    let _ = out.flush();
 }
 
 #[cfg(test)]
@@ -182,6 +199,36 @@ mod tests {
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
+    }
+
+    /// Takes a few bytes, then says that it is full.
+    #[derive(Default)]
+    struct NonBlocking {
+        taken: Vec<u8>,
+        full: bool,
+    }
+
+    impl Write for NonBlocking {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.full = !self.full;
+            if self.full {
+                return Err(std::io::ErrorKind::WouldBlock.into());
+            }
+            let n = bytes.len().min(7);
+            self.taken.extend_from_slice(&bytes[..n]);
+            Ok(n)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_pipe_that_does_not_block_loses_nothing() {
+        let mut out = NonBlocking::default();
+        write_patiently(&mut out, b"a line that takes several writes\n");
+        assert_eq!(out.taken, b"a line that takes several writes\n");
     }
 
     #[test]

@@ -93,6 +93,21 @@ fn the_first_request_is_answered_though_the_server_died_before_it_came() {
     assert!(answer.contains("exited with code 4"), "{answer}");
 }
 
+#[test]
+fn last_words_without_a_line_feed_are_heard_though_a_grandchild_holds_the_pipe() {
+    let script = "printf 'fatal: no newline' >&2; (sleep 3) & read x; exit 3";
+    let output = feed(framegate(&["run", "--", "sh", "-c", script]), &format!("{PING}\n"));
+    assert!(text(&output.stderr).contains("fatal: no newline"), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("fatal: no newline"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let output = feed(framegate(&["run", "--cwd", "/no/such/folder", "--", "cat"]), "");
+    assert_eq!(output.status.code(), Some(126));
+    assert!(text(&output.stderr).contains("`/no/such/folder`"), "{}", text(&output.stderr));
+}
+
 /// A client of both eras probes with `server/discover`, and shows the answer to `initialize`.
 #[test]
 fn a_second_request_is_told_too_why_the_server_died() {
