@@ -62,8 +62,11 @@ impl OpenTable {
         self.first.contains_key(id)
     }
 
-    /// Takes the request that [`OpenTable::find`] finds.
+    /// Takes the request that [`OpenTable::find`] finds. The usual case looks the id up once.
     pub(super) fn take_answered(&mut self, id: &Id) -> Option<Open> {
+        if let Some(open) = self.take(id) {
+            return Some(open);
+        }
         let key = self.find(id)?.0.clone();
         self.take(&key)
     }
