@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use framegate_pump::{
-    Ended, Envelope, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong,
+    Ended, Envelope, Frame, Head, Id, Kind, Member, Notice, Observer, Point, Seen, Side, Ticket, TooLong,
     members_at_ends,
 };
 
@@ -315,48 +315,44 @@ fn tool_name(frame: &Frame, envelope: Option<&Envelope>) -> Option<String> {
 
 fn name_in(params: &[u8]) -> Option<String> {
     let members = members_at_ends(params)?;
-    let name = members.iter().find(|m| params.get(m.key.clone()) == Some(br#""name""#))?;
-    serde_json::from_slice(params.get(name.value.clone())?).ok()
+    serde_json::from_slice(scalar(params, &members, br#""name""#)?).ok()
 }
 
 /// What an answer says of itself, from its ends.
 fn outcome(body: &[u8]) -> Cow<'static, str> {
-    let find = |object: &[u8], key: &[u8]| {
-        let members = members_at_ends(object)?;
-        let member = members.into_iter().find(|m| object.get(m.key.clone()) == Some(key))?;
-        Some((member.value.clone(), member.long))
-    };
-    if let Some((span, long)) = find(body, br#""error""#) {
-        let error = if long { body.get(span.start..) } else { body.get(span) };
-        let code =
-            error.and_then(|error| Some(find(error, br#""code""#)?.0).and_then(|code| error.get(code)));
+    let envelope = members_at_ends(body).unwrap_or_default();
+    if let Some(member) = find(body, &envelope, br#""error""#) {
+        let error = if member.long { body.get(member.value.start..) } else { body.get(member.value.clone()) };
+        let code = error.and_then(|error| scalar(error, &members_at_ends(error)?, br#""code""#));
         return match code {
             Some(code) => format!("error {}", shown(&String::from_utf8_lossy(code))).into(),
             None => "error".into(),
         };
     }
-    let Some((span, _)) = find(body, br#""result""#) else { return "ok".into() };
-    let result = result_text(body, span.start);
-    if let Some((value, _)) = find(result, br#""isError""#)
-        && result.get(value) == Some(b"true")
-    {
+    let Some(member) = find(body, &envelope, br#""result""#) else { return "ok".into() };
+    let result = result_text(body, &envelope, member.value.start);
+    let members = members_at_ends(result).unwrap_or_default();
+    if scalar(result, &members, br#""isError""#) == Some(b"true") {
         return "tool error".into();
     }
-    match find(result, br#""resultType""#).and_then(|(value, _)| result.get(value)) {
+    match scalar(result, &members, br#""resultType""#) {
         Some(br#""input_required""#) => "asks for input".into(),
         Some(br#""task""#) => "task".into(),
         _ => "ok".into(),
     }
 }
 
+fn find<'a>(object: &[u8], members: &'a [Member], key: &[u8]) -> Option<&'a Member> {
+    members.iter().find(|m| object.get(m.key.clone()) == Some(key))
+}
+
+fn scalar<'a>(object: &'a [u8], members: &[Member], key: &[u8]) -> Option<&'a [u8]> {
+    object.get(find(object, members, key)?.value.clone())
+}
+
 /// The result's text from its start, cut before the envelope's members that follow it.
-fn result_text(body: &[u8], start: usize) -> &[u8] {
-    let end = members_at_ends(body)
-        .into_iter()
-        .flatten()
-        .filter(|m| !m.long && m.key.start > start)
-        .map(|m| m.key.start)
-        .min();
+fn result_text<'a>(body: &'a [u8], envelope: &[Member], start: usize) -> &'a [u8] {
+    let end = envelope.iter().filter(|m| !m.long && m.key.start > start).map(|m| m.key.start).min();
     let all = body.get(start..end.unwrap_or(body.len())).unwrap_or_default();
     let cut = |text: &[u8]| memchr::memrchr(b'}', text).unwrap_or(0);
     // Up to the result's own brace: before a comma, or before the envelope's brace.

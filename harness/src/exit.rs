@@ -64,3 +64,12 @@ impl std::fmt::Display for Exit {
         write!(f, "exit code {}", self.number())
     }
 }
+
+/// What a server's exit code says, after "the server": a code over 128 is a shell's way to name a
+/// signal.
+pub(crate) fn how_it_ended(code: u8) -> String {
+    match code {
+        129..=192 => format!("was ended by signal {}", code - 128),
+        code => format!("exited with code {code}"),
+    }
+}

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
 
 use crate::child::{Process, ServerName, Tail, Upstream};
-use crate::exit::Exit;
+use crate::exit::{Exit, how_it_ended};
 
 /// From SIGTERM to SIGKILL.
 const TERM_TO_KILL: Duration = Duration::from_millis(900);
@@ -377,9 +377,8 @@ async fn obituary(
     let name =
         settings.name.map_or_else(|| "the MCP server".to_owned(), |name| format!("the MCP server `{name}`"));
     let how = match code {
-        Some(code @ 129..=192) => format!("was ended by signal {}", code - 128),
-        Some(127) => "exited with code 127 (command not found)".to_owned(),
-        Some(code) => format!("exited with code {code}"),
+        Some(127) => format!("{} (command not found)", how_it_ended(127)),
+        Some(code) => how_it_ended(code),
         None => "closed its output".to_owned(),
     };
     let lines = tail.map(|tail| tail.lines()).unwrap_or_default();

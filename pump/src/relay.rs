@@ -362,7 +362,7 @@ impl Relay {
                 return Poll::Ready(Ok(End::ClientGone));
             }
             self.gauge.set_due(self.router.due(Side::Client));
-            self.gauge.set_client_full(self.lanes.of(Side::Client).outbox.bytes() >= QUEUE_BYTES_MAX);
+            self.gauge.set_client_full(!self.has_room(Side::Server));
             if self.stopped {
                 return Poll::Ready(Ok(End::Stopped));
             }
@@ -395,7 +395,8 @@ impl Relay {
             self.gauge.moved(bytes);
         }
         moved |= self.cut_all(side)?;
-        if filled == Fill::End && self.is_cut_out(side) {
+        // With room left the source stopped because it has no more, not for a full queue.
+        if filled == Fill::End && self.has_room(side) {
             self.end_of(side);
         }
         self.watch_discard(side);
@@ -409,19 +410,19 @@ impl Relay {
             && !self.awaits_first_request();
         !lane.read_ended
             && !after_server_end
-            && self.lanes.of(side.other()).outbox.bytes() < QUEUE_BYTES_MAX
+            && self.has_room(side)
             && lane.outbox.ours_bytes() < OURS_BYTES_MAX
     }
 
-    /// Whether the source stopped giving frames because it has none, not for a full queue.
-    fn is_cut_out(&self, side: Side) -> bool {
-        self.lanes.of(side.other()).outbox.bytes() < QUEUE_BYTES_MAX
+    /// Whether what `from` sends can be queued for the other side.
+    fn has_room(&self, from: Side) -> bool {
+        self.lanes.of(from.other()).outbox.bytes() < QUEUE_BYTES_MAX
     }
 
     /// Routes the frames that have come in, as long as there is room for them.
     fn cut_all(&mut self, side: Side) -> Result<bool, PumpError> {
         let mut moved = false;
-        while self.lanes.of(side.other()).outbox.bytes() < QUEUE_BYTES_MAX {
+        while self.has_room(side) {
             let Some(cut) = self.lanes.of_mut(side).port.source.next_cut() else {
                 break;
             };
@@ -645,7 +646,11 @@ impl Relay {
                     let somebody_waits = self.router.due(Side::Client) > 0;
                     self.tell(error.as_ref());
                     match error.filter(|_| somebody_waits && self.tells_on()) {
-                        Some(error) => self.phase = Phase::Telling(error),
+                        Some(error) => {
+                            // What the client sends now goes nowhere.
+                            self.lanes.of_mut(Side::Server).write_ended = true;
+                            self.phase = Phase::Telling(error);
+                        }
                         None => self.start_flushing(),
                     }
                     cx.waker().wake_by_ref();
@@ -681,11 +686,9 @@ impl Relay {
 
     /// Whether further requests will be told too: a client whose `server/discover` fails goes on
     /// with `initialize`, and shows its user the answer to that.
-    fn tells_on(&mut self) -> bool {
+    fn tells_on(&self) -> bool {
         let client_waits = !self.lanes.of(Side::Client).read_ended;
         let never_spoke = self.gauge.server_frames() == 0;
-        // What the client sends now goes nowhere.
-        self.lanes.of_mut(Side::Server).write_ended |= client_waits;
         client_waits && never_spoke && !self.options.first_request_wait.is_zero()
     }
 

@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::{Noise, RunArgs, Store};
 use crate::calls::{CallLog, Level};
 use crate::child::{ServerCommand, ServerName, StartError, Upstream};
-use crate::exit::Exit;
+use crate::exit::{Exit, how_it_ended};
 use crate::noise::DivertNoise;
 use crate::record::Recorder;
 use crate::resolve::ResolveError;
@@ -123,12 +123,7 @@ fn report(outcome: &Outcome, log: &CallLog) {
         log.say(Level::Error, &why.to_string());
     }
     if let Some(code) = outcome.server_code.filter(|code| *code != 0 && outcome.ended_itself) {
-        let how = if (129..=192).contains(&code) {
-            format!("was ended by signal {}", code - 128)
-        } else {
-            format!("exited with code {code}")
-        };
-        log.say(Level::Warn, &format!("the server {how}"));
+        log.say(Level::Warn, &format!("the server {}", how_it_ended(code)));
     }
 }
 
