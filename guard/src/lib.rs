@@ -2,5 +2,10 @@
 //!
 //! It knows no protocol, does no input or output, asks no clock and reads no environment.
 
+pub mod call_shape;
 pub mod json;
+pub mod messages;
+pub mod permit;
+pub mod proposal;
+pub mod session;
 pub mod world;
