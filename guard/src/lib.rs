@@ -3,9 +3,11 @@
 //! It knows no protocol, does no input or output, asks no clock and reads no environment.
 
 pub mod call_shape;
+pub mod definition;
 pub mod json;
 pub mod messages;
 pub mod permit;
 pub mod proposal;
+pub mod refusal;
 pub mod session;
 pub mod world;

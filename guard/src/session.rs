@@ -1,7 +1,7 @@
 //! What a session keeps between decisions: a window of the conversation, and the calls made in it.
 //!
 //! Whatever leaves the window supports no value any more, and a message longer than the window is cut. (What a
-//! cut message was judged to carry before the cut has its place in [`Kept`].)
+//! message was judged to carry before the cut has its place in `Kept`.)
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
