@@ -7,9 +7,12 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::call_shape::CallShape;
 use crate::json::{Kind, Value};
 use crate::refusal::{Key, Language, OnFailure};
 
+/// Between a description and its rules.
+const GAP: &str = "\n\n";
 /// Rules that a description lists; the others are counted.
 pub const RULES_MAX: usize = 32;
 
@@ -30,6 +33,38 @@ pub struct CheckInfo {
 pub fn in_deciding_order(mut checks: Vec<CheckInfo>) -> Vec<CheckInfo> {
     checks.sort_by_key(|check| check.on_failure == OnFailure::Ask);
     checks
+}
+
+/// A tool as a model is told of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition<'a> {
+    /// The name it is called by.
+    pub name: &'a str,
+    /// What it is for; may be empty.
+    pub description: &'a str,
+    /// The schema of its arguments; goes out as it is written.
+    pub schema: Value<'a>,
+}
+
+impl Definition<'_> {
+    /// As JSON in the form that the API of that shape takes, with the rules ([`rules_text`]) if any.
+    #[must_use]
+    pub fn json(&self, shape: CallShape, rules: Option<&str>) -> String {
+        let name = quoted(self.name);
+        let both = [self.description, rules.unwrap_or_default()];
+        let parts: Vec<&str> = both.into_iter().filter(|part| !part.is_empty()).collect();
+        let description = quoted(&parts.join(GAP));
+        let schema = self.schema.raw();
+        let with = |key: &str| format!(r#""name":{name},"description":{description},"{key}":{schema}"#);
+        match shape {
+            CallShape::Anthropic => format!("{{{}}}", with("input_schema")),
+            CallShape::Mcp => format!("{{{}}}", with("inputSchema")),
+            CallShape::LangChain | CallShape::OpenAiChat => {
+                format!(r#"{{"type":"function","function":{{{}}}}}"#, with("parameters"))
+            }
+            CallShape::OpenAiResponses => format!(r#"{{"type":"function",{}}}"#, with("parameters")),
+        }
+    }
 }
 
 /// A replacement of bytes in the text that a listing was read from.
@@ -88,7 +123,7 @@ fn describe(tool: Value<'_>, rules: &str) -> Option<Edit> {
     if description.kind() != Kind::String {
         return None;
     }
-    let gap = if description.as_str() == Some("") { "" } else { "\n\n" };
+    let gap = if description.as_str() == Some("") { "" } else { GAP };
     let text = Bytes::from(quoted(&format!("{gap}{rules}")));
     // Between the last character and the closing quote.
     let at = description.span().end - 1;
@@ -101,7 +136,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CheckInfo, Edit, RULES_MAX, in_deciding_order, rules_text, show_rules};
+    use super::{CheckInfo, Definition, Edit, RULES_MAX, in_deciding_order, rules_text, show_rules};
+    use crate::call_shape::CallShape;
     use crate::json::{Document, Limits};
     use crate::refusal::{Language, OnFailure};
 
@@ -154,6 +190,22 @@ mod tests {
         assert_eq!(lines(RULES_MAX), RULES_MAX + 1);
         assert_eq!(lines(RULES_MAX + 1), RULES_MAX + 2);
         assert_eq!(lines(RULES_MAX + 9), RULES_MAX + 2);
+    }
+
+    #[test]
+    fn a_definition_has_the_form_of_its_api() {
+        let schema = Document::read(r#"{"maximum": 1.10}"#.into(), &Limits::default()).unwrap();
+        let tool = Definition { name: "a\"", description: "A", schema: schema.root() };
+        let parts = |key: &str| format!(r#""name":"a\"","description":"A\n\nR","{key}":{{"maximum": 1.10}}"#);
+        let json = |shape| tool.json(shape, Some("R"));
+        assert_eq!(json(CallShape::Mcp), format!("{{{}}}", parts("inputSchema")));
+        assert_eq!(json(CallShape::Anthropic), format!("{{{}}}", parts("input_schema")));
+        let function = parts("parameters");
+        assert_eq!(json(CallShape::OpenAiResponses), format!(r#"{{"type":"function",{function}}}"#));
+        let chat = format!(r#"{{"type":"function","function":{{{function}}}}}"#);
+        assert_eq!(json(CallShape::OpenAiChat), chat);
+        assert_eq!(json(CallShape::LangChain), chat);
+        assert!(tool.json(CallShape::Mcp, None).contains(r#""description":"A","#));
     }
 
     #[test]

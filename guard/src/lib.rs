@@ -4,6 +4,7 @@
 
 pub mod call_shape;
 pub mod definition;
+pub mod function;
 pub mod json;
 pub mod messages;
 pub mod permit;

@@ -76,6 +76,12 @@ impl Session {
 
     /// Adds what a tool gave, its name before it.
     pub fn tool_output(&mut self, tool: &str, text: &str) {
+        // One character more than fits, so that the cut shows; a result may be many megabytes.
+        let end = match self.window.max_chars {
+            0 => None,
+            max => text.char_indices().nth(max.saturating_add(1)),
+        };
+        let text = end.and_then(|(at, _)| text.get(..at)).unwrap_or(text);
         self.push(Some(Role::Tool), format!("{tool}: {text}"));
     }
 
@@ -123,8 +129,8 @@ impl Session {
 
 /// At most `max_chars` of a text (0: all), with a mark where it ends early.
 fn cut(role: Option<Role>, mut text: String, max_chars: usize) -> Kept {
-    let chars = text.chars().count();
-    if max_chars == 0 || chars <= max_chars {
+    if max_chars == 0 || text.char_indices().nth(max_chars).is_none() {
+        let chars = text.chars().count();
         return Kept { role, text, chars };
     }
     let mark: String = CUT.chars().take(max_chars).collect();
@@ -158,6 +164,19 @@ mod tests {
         assert_eq!(session(0, 9, &["12345678ä0"]), ["12345\n[…]"]);
         assert_eq!(session(0, 2, &["123"]), ["\n["]);
         assert_eq!(session(0, 0, &["123"]), ["123"]);
+    }
+
+    #[test]
+    fn a_long_output_is_cut_as_any_message() {
+        let text = |output: &str| {
+            let mut session = Session::new(Window { max_messages: 0, max_chars: 9 });
+            session.tool_output("f", output);
+            session.messages().map(|(_, text)| text.to_owned()).collect::<String>()
+        };
+        assert_eq!(text("12345"), "f: 12345");
+        assert_eq!(text("12345ä"), "f: 12345ä");
+        assert_eq!(text("1234567"), "f: 12\n[…]");
+        assert_eq!(text(&"ä".repeat(100)), "f: ää\n[…]");
     }
 
     #[test]
