@@ -6,6 +6,7 @@ pub mod call_shape;
 pub mod definition;
 pub mod function;
 pub mod json;
+pub mod look;
 pub mod messages;
 pub mod permit;
 pub mod proposal;

@@ -50,6 +50,7 @@ mod session;
 mod stderr;
 mod stdio;
 mod warden;
+pub mod wire;
 
 pub use calls::{CallLog, Level, LogFormat};
 pub use child::{ServerCommand, ServerName, StartError, Upstream};

@@ -92,7 +92,7 @@ pub enum Ambiguity {
     Hybrid,
     /// `id` is null, a boolean, an object or an array where a string or a number is due.
     IdType,
-    /// A key that some reader takes for one of the envelope's: other case, not ASCII, blanks.
+    /// A key that some reader takes for one of the envelope's: other case, not printable ASCII.
     LookAlikeKey,
     /// `method` is not a string.
     MethodType,
@@ -346,11 +346,12 @@ impl Visitor<'_> for KeySeed {
     }
 }
 
-/// Go's reader matches keys without case and takes U+017F for `s`; others trim blanks or a NUL.
-/// No peer writes a top-level key that is not plain ASCII, so any such key counts.
+/// Go's reader matches keys without case and takes U+017F for `s`; others stop at a NUL.
+/// No peer writes a top-level key that is not plain ASCII, so any such key counts. No reader is
+/// known that trims blanks: `"method "` is another key to all that were tried.
 fn looks_like_an_envelope_key(key: &str) -> bool {
     const KEYS: [&str; 6] = ["error", "id", "jsonrpc", "method", "params", "result"];
-    !key.bytes().all(|b| b.is_ascii_graphic()) || KEYS.iter().any(|k| key.eq_ignore_ascii_case(k))
+    !key.bytes().all(|b| matches!(b, b' '..=b'~')) || KEYS.iter().any(|k| key.eq_ignore_ascii_case(k))
 }
 
 /// Asserts that the peek agrees with a slow full parse, or says that the frame is odd.
@@ -403,6 +404,7 @@ mod tests {
             r#" {"params":{"a":[1,{"id":2}]},"method":"tools\/call","id":"x","jsonrpc":"2.0"} "#,
             r#"{"m\u0065thod":"\u0074ools/call","\u0069d":1.5e0}"#,
             "{\t\"id\" :\t-3 , \"method\": \"tools/call\"}",
+            r#"{"id":1,"method":"tools/call","method ":"ping"}"#,
         ] {
             assert_eq!(kind(body), Kind::Request, "{body}");
             let envelope = peek(body.as_bytes());
