@@ -17,22 +17,34 @@
 //! # Ok::<(), framegate_guard::json::Fault>(())
 //! ```
 
+mod assert;
 mod canonical;
+mod offset;
 mod read;
 
+#[doc(hidden)]
+pub use self::assert::fuzz;
+
 use bytes::Bytes;
+use bytestring::ByteString;
 use std::fmt;
 use std::ops::Range;
 
 /// What the reader accepts. Each limit is inclusive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Nested arrays and objects.
+    /// Nested arrays and objects. A number above [`Limits::DEPTH_MAX`] counts as that.
     pub depth: usize,
     /// Digits of one number, in all.
     pub number_digits: usize,
     /// The exponent's magnitude, as written.
     pub number_exponent: u32,
+}
+
+impl Limits {
+    /// No depth is read beyond this, whatever is asked for: `serde_json` reads no further either
+    /// ([`Value::to_serde`]), and code that walks a value may recurse.
+    pub const DEPTH_MAX: usize = 127;
 }
 
 impl Default for Limits {
@@ -135,7 +147,7 @@ impl fmt::Display for Kind {
 /// alternate key (a string node) and value.
 #[derive(Debug, Clone)]
 pub struct Document {
-    source: Bytes,
+    source: ByteString,
     nodes: Vec<Node>,
     /// Strings that hold an escape, decoded, one after the other.
     decoded: String,
@@ -180,7 +192,7 @@ impl Document {
     #[must_use]
     pub fn empty_object() -> Document {
         let object = Node { kind: Kind::Object, start: 0, end: 2, next: 1, text_start: 0, text_end: 0 };
-        Document { source: Bytes::from_static(b"{}"), nodes: vec![object], decoded: String::new() }
+        Document { source: ByteString::from_static("{}"), nodes: vec![object], decoded: String::new() }
     }
 
     /// The whole value.
@@ -192,7 +204,7 @@ impl Document {
     /// The bytes it was read from.
     #[must_use]
     pub fn source(&self) -> &Bytes {
-        &self.source
+        self.source.as_bytes()
     }
 
     /// The decoded strings of the value, keys included, in the order they are written.
@@ -271,12 +283,8 @@ impl<'a> Value<'a> {
     /// The text as written.
     #[must_use]
     pub fn raw(self) -> &'a str {
-        // The whole source was checked to be UTF-8 and a span begins and ends at ASCII bytes.
-        self.document
-            .source
-            .get(self.span())
-            .and_then(|raw| std::str::from_utf8(raw).ok())
-            .unwrap_or_default()
+        // A span begins and ends at ASCII bytes.
+        self.document.source.get(self.span()).unwrap_or_default()
     }
 
     /// Whether it is `null`.
@@ -303,6 +311,23 @@ impl<'a> Value<'a> {
             return raw.get(1..raw.len().saturating_sub(1));
         }
         self.document.decoded.get(node.text_start as usize..node.text_end as usize)
+    }
+
+    /// Where the decoded byte at `decoded` of a string is written in the source: the base for a splice inside
+    /// a string. An offset inside an escaped character is that of its escape; the string's length, or more,
+    /// is its closing quote. For anything but a string it is the value's start.
+    ///
+    /// ```
+    /// use framegate_guard::json::{Document, Limits};
+    /// let document = Document::read(r#"["a\u0062c"]"#.into(), &Limits::default())?;
+    /// let string = document.root().item(0).unwrap();
+    /// assert_eq!(string.as_str(), Some("abc"));
+    /// assert_eq!([0, 1, 2, 3].map(|at| string.raw_offset(at)), [2, 3, 9, 10]);
+    /// # Ok::<(), framegate_guard::json::Fault>(())
+    /// ```
+    #[must_use]
+    pub fn raw_offset(self, decoded: usize) -> usize {
+        offset::raw(self, decoded)
     }
 
     /// A number as written.

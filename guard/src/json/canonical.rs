@@ -4,12 +4,12 @@ use super::{Kind, Value};
 
 /// See [`Value::canonical`].
 pub(super) fn write(value: Value<'_>) -> String {
-    let mut out = String::with_capacity(value.raw().len());
+    let mut out = String::with_capacity(value.span().len());
     push(value, &mut out);
     out
 }
 
-// The depth is bounded by the reader's limit.
+// The depth is bounded by `Limits::DEPTH_MAX`.
 fn push(value: Value<'_>, out: &mut String) {
     match value.kind() {
         Kind::Null | Kind::Bool => out.push_str(value.raw()),

@@ -2,6 +2,7 @@
 
 use super::{Document, Fault, FaultKind, Kind, Limits, Node, VERBATIM, Value, index};
 use bytes::Bytes;
+use bytestring::ByteString;
 use std::collections::HashSet;
 
 /// Reads one text. See [`Document::read`].
@@ -9,22 +10,32 @@ pub(super) fn read(source: Bytes, limits: &Limits) -> Result<Document, Fault> {
     if u32::try_from(source.len()).is_err() {
         return Err(Fault { kind: FaultKind::TooLarge, offset: 0 });
     }
-    if let Err(error) = std::str::from_utf8(&source) {
-        return Err(Fault { kind: FaultKind::Utf8, offset: error.valid_up_to() });
-    }
-    let bytes = source.clone();
+    let source = ByteString::try_from(source)
+        .map_err(|error| Fault { kind: FaultKind::Utf8, offset: error.valid_up_to() })?;
+    let text = source.clone();
     let document = Document { source, nodes: Vec::new(), decoded: String::new() };
-    let mut reader = Reader { bytes: &bytes, at: 0, limits, open: Vec::new(), document };
+    let mut reader = Reader {
+        text: &text,
+        bytes: text.as_bytes(),
+        at: 0,
+        limits,
+        depth: limits.depth.min(Limits::DEPTH_MAX),
+        open: Vec::new(),
+        document,
+    };
     reader.text()?;
     Ok(reader.document)
 }
 
 struct Reader<'a> {
+    text: &'a str,
+    /// The same.
     bytes: &'a [u8],
     /// `at <= bytes.len()`
     at: usize,
     limits: &'a Limits,
-    /// Indices of the arrays and objects not closed yet, outermost first; `open.len() <= limits.depth`.
+    depth: usize,
+    /// Indices of the arrays and objects not closed yet, outermost first; `open.len() <= depth`.
     open: Vec<u32>,
     document: Document,
 }
@@ -78,8 +89,8 @@ impl Reader<'_> {
     }
 
     fn open(&mut self, kind: Kind) -> Result<Next, Fault> {
-        if self.open.len() >= self.limits.depth {
-            return Err(self.fault(FaultKind::Depth(self.limits.depth)));
+        if self.open.len() >= self.depth {
+            return Err(self.fault(FaultKind::Depth(self.depth)));
         }
         let start = self.at;
         self.at += 1;
@@ -145,22 +156,14 @@ impl Reader<'_> {
     }
 
     fn unique_keys(&self, holder: usize) -> Result<(), Fault> {
+        let mut seen = Seen::default();
         // Its subtree is not closed yet: walk by hand up to the last node.
         let mut at = holder + 1;
-        let mut seen: HashSet<&str> = HashSet::new();
-        let mut few: Vec<&str> = Vec::with_capacity(8);
         while let Some(node) = self.document.nodes.get(at) {
             let key = Value { document: &self.document, index: index(at) };
             let name = key.as_str().unwrap_or_default();
-            let twice =
-                if few.len() < 8 { few.contains(&name) } else { seen.contains(name) || few.contains(&name) };
-            if twice {
+            if !seen.insert(name) {
                 return Err(Fault { kind: FaultKind::DuplicateKey(clip(name)), offset: node.start as usize });
-            }
-            if few.len() < 8 {
-                few.push(name);
-            } else {
-                seen.insert(name);
             }
             at = self.document.nodes.get(at + 1).map_or(usize::MAX, |value| value.next as usize);
         }
@@ -190,8 +193,7 @@ impl Reader<'_> {
     /// Appends the string from `plain` on to `decoded`, up to its closing quote.
     fn decode(&mut self, mut plain: usize) -> Result<(), Fault> {
         loop {
-            let run = self.bytes.get(plain..self.at).and_then(|run| std::str::from_utf8(run).ok());
-            self.document.decoded.push_str(run.unwrap_or_default());
+            self.document.decoded.push_str(self.text.get(plain..self.at).unwrap_or_default());
             match self.peek()? {
                 b'"' => return Ok(()),
                 b'\\' => {
@@ -208,8 +210,7 @@ impl Reader<'_> {
     fn run(&mut self) -> usize {
         let start = self.at;
         let rest = self.bytes.get(start..).unwrap_or_default();
-        self.at +=
-            rest.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\').unwrap_or(rest.len());
+        self.at += special(rest).unwrap_or(rest.len());
         start
     }
 
@@ -297,7 +298,7 @@ impl Reader<'_> {
     fn exponent(&mut self, number: usize) -> Result<(), Fault> {
         let start = self.at;
         self.digits()?;
-        let written = self.bytes.get(start..self.at).and_then(|digits| std::str::from_utf8(digits).ok());
+        let written = self.text.get(start..self.at);
         let magnitude = written.and_then(|digits| digits.parse::<u32>().ok()).unwrap_or(u32::MAX);
         if magnitude > self.limits.number_exponent {
             return Err(Fault {
@@ -358,6 +359,52 @@ impl Reader<'_> {
     fn fault(&self, kind: FaultKind) -> Fault {
         Fault { kind, offset: self.at }
     }
+}
+
+/// The keys of one object, so far. Most objects have few.
+#[derive(Default)]
+struct Seen<'a> {
+    few: [Option<&'a str>; 8],
+    many: HashSet<&'a str>,
+}
+
+impl<'a> Seen<'a> {
+    /// False if it was there.
+    fn insert(&mut self, name: &'a str) -> bool {
+        for place in &mut self.few {
+            match place {
+                Some(seen) if *seen == name => return false,
+                Some(_) => {}
+                None => {
+                    *place = Some(name);
+                    return true;
+                }
+            }
+        }
+        self.many.insert(name)
+    }
+}
+
+/// Where the first quote, backslash or control byte is.
+pub(super) fn special(text: &[u8]) -> Option<usize> {
+    let is_special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    let (words, rest) = text.as_chunks::<8>();
+    // A word at a time; the bytes of the first word that holds one are looked at again.
+    let plain = words.iter().take_while(|word| !holds_special(u64::from_le_bytes(**word))).count() * 8;
+    let tail = if plain < words.len() * 8 { text.get(plain..)? } else { rest };
+    tail.iter().position(is_special).map(|at| plain + at)
+}
+
+/// Whether a byte of the word is below 0x20, a quote or a backslash. A byte above 0x7f never counts.
+fn holds_special(word: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES * 0x80;
+    // Sets the high bit of bytes below `n`; a borrow can only come from a byte that is one itself.
+    let below = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word;
+    let found = below(word, 0x20)
+        | below(word ^ (ONES * u64::from(b'"')), 1)
+        | below(word ^ (ONES * u64::from(b'\\')), 1);
+    found & HIGH != 0
 }
 
 /// Foreign text in a message: at most 64 characters, nothing that moves a terminal's cursor.
