@@ -12,4 +12,7 @@ pub mod permit;
 pub mod proposal;
 pub mod refusal;
 pub mod session;
+pub mod cel;
+pub mod decimal;
+pub mod text;
 pub mod world;

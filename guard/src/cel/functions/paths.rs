@@ -1,0 +1,84 @@
+//! Where a path leads.
+
+use super::{Call, Function, Gives, Style, Want};
+use crate::cel::{Failure, Value};
+
+const ROOT: Want = Want::STRING.or(Want::STRINGS);
+
+pub(super) const TABLE: &[Function] = &[Function::new("within", Style::Plain, Gives::Bool, within)
+    .takes(&[Want::STRING, ROOT])
+    .more(ROOT)
+    .doc(
+        "within(path, root, …) → bool",
+        "Whether the path leads to one of the roots or below: `..` and symbolic links resolved, relative paths \
+         from the server's directory. A path with a backslash, a NUL, a percent-encoded dot, slash, backslash or \
+         NUL, a leading `~` or a URL scheme, and the empty one, is within nothing.",
+        "within(args.path, \"/work\") && !within(\"/work/../etc/passwd\", \"/work\") && !within(\"/workshop\", \"/work\")",
+    )];
+
+fn within<'a>(call: &mut Call<'_, 'a>) -> Result<Value<'a>, Failure> {
+    let path = call.text(0)?;
+    call.budget.spend_read(path.len())?;
+    if deceives(&path) {
+        return Ok(Value::Bool(false));
+    }
+    let path = resolve(call, &path)?;
+    for at in 1..call.args.len() {
+        for root in call.texts(at)? {
+            if deceives(&root) {
+                return Err(Failure::error(format!("`{}` is not a folder's path", root.escape_debug())));
+            }
+            let root = resolve(call, &root)?;
+            if is_below(&path, &root) {
+                return Ok(Value::Bool(true));
+            }
+        }
+    }
+    Ok(Value::Bool(false))
+}
+
+fn resolve(call: &mut Call<'_, '_>, path: &str) -> Result<String, Failure> {
+    const STEPS_PER_QUESTION: u64 = 10;
+    call.budget.spend(STEPS_PER_QUESTION)?;
+    let resolved = call.env.world().real_path(path).map_err(|unknown| Failure::unknown(unknown.0))?;
+    call.budget.spend_read(resolved.len())?;
+    // A relative answer would make the comparison one of spellings.
+    if !resolved.starts_with('/') {
+        return Err(Failure::unknown(format!("it cannot be told where `{}` leads", path.escape_debug())));
+    }
+    Ok(resolved)
+}
+
+/// At borders of components: `/workshop` is not below `/work`.
+fn is_below(path: &str, root: &str) -> bool {
+    let root = root.trim_end_matches('/');
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Some servers decode percent signs, expand `~`, take URLs or turn backslashes into slashes, others do not:
+/// what such a path names depends on the reader, so it is within nothing.
+fn deceives(path: &str) -> bool {
+    path.is_empty()
+        || path.starts_with('~')
+        || path.contains(['\\', '\0'])
+        || has_scheme(path)
+        || path.split('%').skip(1).any(encodes_path_syntax)
+}
+
+/// What follows a percent sign; `25` is the sign itself, encoded once more.
+fn encodes_path_syntax(mut rest: &str) -> bool {
+    while let Some(again) = rest.strip_prefix("25") {
+        rest = again;
+    }
+    let code = rest.get(..2).unwrap_or_default();
+    ["2e", "2f", "5c", "00", "7e"].iter().any(|syntax| code.eq_ignore_ascii_case(syntax))
+}
+
+/// `file:/etc`, `file:///etc`, `https://x`; but `a:b` is a name that a file may have.
+fn has_scheme(path: &str) -> bool {
+    let trimmed = path.trim_start();
+    let Some((scheme, rest)) = trimmed.split_once(':') else { return false };
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    let is_scheme = !scheme.is_empty() && scheme.bytes().all(letters);
+    is_scheme && (rest.starts_with('/') || scheme.eq_ignore_ascii_case("file"))
+}

@@ -1,0 +1,5 @@
+//! URLs.
+
+use super::Function;
+
+pub(super) const TABLE: &[Function] = &[];

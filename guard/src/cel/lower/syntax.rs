@@ -1,0 +1,64 @@
+//! The crate's parser, with its messages made readable.
+
+use super::super::scan::{Scan, problem};
+use super::Problem;
+
+use ::cel::common::ast::{IdedExpr, SourceInfo};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Errors that are passed on: what follows the first ones is mostly their echo.
+const ERRORS_SHOWN: usize = 3;
+
+pub(super) fn parse(scan: &Scan, source: &str) -> Result<(IdedExpr, SourceInfo), Vec<Problem>> {
+    // No macros: has(), all() and the others stay calls, with their places.
+    let parser = ::cel::Env::default().parser();
+    // The generated parser's runtime panics on what it believes impossible; a policy file must not end us.
+    let outcome = catch_unwind(AssertUnwindSafe(|| parser.parse_with_source_info(&scan.parsed)));
+    let errors = match outcome {
+        Ok(Ok(parsed)) => return Ok(parsed),
+        Ok(Err(errors)) => errors.errors,
+        Err(_) => return Err(vec![problem("this cannot be read", 0..source.len())]),
+    };
+    let mut problems: Vec<Problem> = Vec::new();
+    for error in errors {
+        let at = offset(source, error.pos);
+        let problem = readable(scan, source, at, &error.msg);
+        if !problems.iter().any(|other| other.span == problem.span) {
+            problems.push(problem);
+        }
+    }
+    problems.truncate(ERRORS_SHOWN);
+    if problems.is_empty() {
+        problems.push(problem("this cannot be read", 0..source.len()));
+    }
+    Err(problems)
+}
+
+/// `pos` is a line and a column in characters, both counted from one.
+fn offset(source: &str, pos: (isize, isize)) -> usize {
+    let (Ok(line), Ok(column)) = (usize::try_from(pos.0), usize::try_from(pos.1)) else { return 0 };
+    let start: usize = source.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let rest = source.get(start..).unwrap_or_default();
+    let within = rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at);
+    start + within
+}
+
+fn readable(scan: &Scan, source: &str, at: usize, message: &str) -> Problem {
+    let token = scan.tokens.iter().find(|token| token.span.end > at);
+    let span = token.map_or(source.len()..source.len(), |token| token.span.clone());
+    let text = source.get(span.clone()).unwrap_or_default();
+    if let Some(escape) = message.strip_prefix("invalid string literal") {
+        let _ = escape;
+        return problem("the text holds an escape that does not exist", span);
+    }
+    if message.starts_with("reserved identifier") {
+        return problem(format!("`{text}` is a reserved word"), span);
+    }
+    if message.contains("Recursion limit") {
+        return problem("the expression is nested too deep", 0..source.len());
+    }
+    match token {
+        None => problem("the expression ends too early", span),
+        Some(_) => problem(format!("`{text}` does not belong here"), span),
+    }
+}
