@@ -169,7 +169,34 @@ impl Cutter<'_> {
                 _ => self.at += 1,
             }
         }
+        if !raw {
+            self.check_escapes(start..self.at);
+        }
         self.tokens.push(Token { kind: TokenKind::Text, span: start..self.at, closed: self.at });
+    }
+
+    fn check_escapes(&mut self, text: Range<usize>) {
+        let bytes = self.source.as_bytes().get(text.clone()).unwrap_or_default();
+        let mut at = 0;
+        while let Some(found) = memchr::memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
+            let start = at + found;
+            let (digits, is_digit): (usize, fn(&u8) -> bool) = match bytes.get(start + 1) {
+                Some(b'x' | b'X') => (2, u8::is_ascii_hexdigit),
+                Some(b'u') => (4, u8::is_ascii_hexdigit),
+                Some(b'U') => (8, u8::is_ascii_hexdigit),
+                Some(b'0'..=b'3') => (2, |byte| matches!(byte, b'0'..=b'7')),
+                Some(byte) if b"abfnrtv\\'\"`?".contains(byte) => (0, |_| true),
+                _ => (1, |_| false),
+            };
+            at = start + 2 + digits;
+            if !bytes.get(start + 2..at).is_some_and(|digits| digits.iter().all(is_digit)) {
+                let start = text.start + start;
+                let end = self.source.get(start + 1..).and_then(|rest| rest.chars().next());
+                let span = start..start + 1 + end.map_or(0, char::len_utf8);
+                let hint = Some("write `\\\\` for a backslash, or r'…'");
+                return self.fault("an escape that does not exist", hint, span);
+            }
+        }
     }
 
     fn number(&mut self, start: usize) {

@@ -4,20 +4,27 @@ use super::super::scan::{Scan, problem};
 use super::Problem;
 
 use ::cel::common::ast::{IdedExpr, SourceInfo};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Errors that are passed on: what follows the first ones is mostly their echo.
 const ERRORS_SHOWN: usize = 3;
 
+/// The generated parser takes about 40 KiB of stack a level in a debug build, more than a thread has for
+/// [`super::super::DEPTH_MAX`] levels. Reserved, not used: a short expression touches a few pages.
+const STACK_BYTES: usize = 32 << 20;
+
 pub(super) fn parse(scan: &Scan, source: &str) -> Result<(IdedExpr, SourceInfo), Vec<Problem>> {
+    let unreadable = || vec![problem("this cannot be read", 0..source.len())];
     // No macros: has(), all() and the others stay calls, with their places.
-    let parser = ::cel::Env::default().parser();
-    // The generated parser's runtime panics on what it believes impossible; a policy file must not end us.
-    let outcome = catch_unwind(AssertUnwindSafe(|| parser.parse_with_source_info(&scan.parsed)));
+    let run = || ::cel::Env::default().parser().parse_with_source_info(&scan.parsed);
+    // The parser's runtime panics on what it believes impossible; in its own thread that is an error here.
+    let outcome = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, run);
+        thread.ok().and_then(|thread| thread.join().ok())
+    });
     let errors = match outcome {
-        Ok(Ok(parsed)) => return Ok(parsed),
-        Ok(Err(errors)) => errors.errors,
-        Err(_) => return Err(vec![problem("this cannot be read", 0..source.len())]),
+        Some(Ok(parsed)) => return Ok(parsed),
+        Some(Err(errors)) => errors.errors,
+        None => return Err(unreadable()),
     };
     let mut problems: Vec<Problem> = Vec::new();
     for error in errors {
@@ -29,7 +36,7 @@ pub(super) fn parse(scan: &Scan, source: &str) -> Result<(IdedExpr, SourceInfo),
     }
     problems.truncate(ERRORS_SHOWN);
     if problems.is_empty() {
-        problems.push(problem("this cannot be read", 0..source.len()));
+        problems = unreadable();
     }
     Err(problems)
 }
@@ -47,8 +54,7 @@ fn readable(scan: &Scan, source: &str, at: usize, message: &str) -> Problem {
     let token = scan.tokens.iter().find(|token| token.span.end > at);
     let span = token.map_or(source.len()..source.len(), |token| token.span.clone());
     let text = source.get(span.clone()).unwrap_or_default();
-    if let Some(escape) = message.strip_prefix("invalid string literal") {
-        let _ = escape;
+    if message.starts_with("invalid string literal") {
         return problem("the text holds an escape that does not exist", span);
     }
     if message.starts_with("reserved identifier") {

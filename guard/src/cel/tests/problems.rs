@@ -142,12 +142,18 @@ fn what_is_no_expression() {
     one("1)", "`)` closes nothing", None, ")");
     one("[1)", "`)` closes a `[`", None, ")");
     one("'abc", "a text without an end", None, "'abc");
-    one("'\\q' == ''", "the text holds an escape that does not exist", None, "'\\q'");
+    one(
+        "'a\\q' == ''",
+        "an escape that does not exist",
+        Some("write `\\\\` for a backslash, or r'…'"),
+        "\\q",
+    );
+    one("'\\ud800' == ''", "the text holds an escape that does not exist", None, "'\\ud800'");
     one("1 2", "`2` does not belong here", None, "2");
     one("1 +", "the expression ends too early", None, "");
     one("5x", "a number ends in the middle of a word", None, "5x");
     one("1e == 1", "`1e` is not a number", None, "1e");
-    one("b'a' == b'a'", "bytes are not supported", Some("write a string"), "b'a'");
+    one("args.a == b'a'", "bytes are not supported", Some("write a string"), "b'a'");
     one("args.?x == 1", "optional values are not supported", Some("use has(x.y) ? x.y : other"), ".");
     one("args[?0] == 1", "optional values are not supported", Some("use has(x.y) ? x.y : other"), "[?0]");
     one("if == 1", "`if` is a reserved word", None, "if");
