@@ -5,12 +5,14 @@
 pub mod call_shape;
 pub mod definition;
 pub mod function;
+pub mod decimal;
 pub mod json;
 pub mod look;
 pub mod messages;
 pub mod permit;
 pub mod proposal;
 pub mod refusal;
+pub mod schema;
 pub mod session;
 pub mod cel;
 pub mod decimal;
