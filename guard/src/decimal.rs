@@ -99,7 +99,6 @@ impl Decimal {
     pub fn parse_hex(digits: &str) -> Option<Decimal> {
         let hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         if digits.is_empty() || digits.len() > DIGITS_MAX as usize || !hex {
-        if digits.is_empty() || digits.len() > DIGITS_MAX as usize || digits.starts_with(['+', '-', '_']) {
             return None;
         }
         large(BigInt::parse_bytes(digits.as_bytes(), 16)?, 0).ok()

@@ -3,9 +3,10 @@
 //! It knows no protocol, does no input or output, asks no clock and reads no environment.
 
 pub mod call_shape;
+pub mod cel;
+pub mod decimal;
 pub mod definition;
 pub mod function;
-pub mod decimal;
 pub mod json;
 pub mod look;
 pub mod messages;
@@ -14,7 +15,5 @@ pub mod proposal;
 pub mod refusal;
 pub mod schema;
 pub mod session;
-pub mod cel;
-pub mod decimal;
 pub mod text;
 pub mod world;
