@@ -11,6 +11,7 @@ pub mod json;
 pub mod look;
 pub mod messages;
 pub mod permit;
+pub mod policy;
 pub mod proposal;
 pub mod refusal;
 pub mod schema;

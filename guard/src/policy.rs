@@ -1,0 +1,299 @@
+//! The policy file: what was typed, checked wholly at load, and what it means for one server's tools.
+//!
+//! [`Policy::load`] reads YAML and CEL and finds everything that can be found without a server; several errors
+//! are reported at once, each with its place and a hint ([`Problem`]). [`Policy::bind`] meets it with a real
+//! listing: options and rules per tool, rules type-checked against each tool's schema, and what in the policy
+//! cannot mean anything there. A [`Policy`] never changes; a new file is a new one.
+//!
+//! ```
+//! use framegate_guard::policy::{Listing, Policy};
+//!
+//! let text = r#"
+//! framegate: 1
+//! tools:
+//!   read_text_file: {}
+//! rules:
+//!   - name: inside_work
+//!     tools: [read_text_file]
+//!     that: within(args.path, "/work")
+//!     because: Only files under /work may be read.
+//! "#;
+//! let loaded = Policy::load("framegate.yaml", text.as_bytes(), &mut |file| Err(format!("no file `{file}`")))?;
+//! let bound = loaded.policy.bind("files", &Listing::unknown()).0;
+//! assert!(bound.tool("read_text_file").is_some());
+//! assert!(loaded.policy.tool("files", "delete_file").is_none());
+//! # Ok::<(), framegate_guard::policy::PolicyErrors>(())
+//! ```
+
+mod bind;
+mod check;
+mod facts;
+mod glob;
+mod lint;
+mod locate;
+mod merge;
+mod methods;
+mod options;
+mod problem;
+mod raw;
+mod read;
+mod rules;
+mod scope;
+mod size;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+pub use bind::{Bound, BoundDefinition, BoundRule, BoundTool, Listed, Listing};
+pub use facts::{Fact, FactKind};
+pub use glob::{Glob, GlobError, Literalness, PATTERN_BYTES_MAX};
+pub use merge::Conflict;
+pub use methods::{Methods, Passage, Ruling};
+pub use options::{Arguments, Invisible, InvisibleBy, Mode, Schema, ToolOptions, Undeclared};
+pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
+pub use rules::{Condition, Definition, Otherwise, Rule};
+pub use check::DEFINITIONS_MAX;
+pub use raw::ENTRIES_MAX;
+pub use tree::{FILE_BYTES_MAX, NESTING_MAX, VALUES_MAX};
+
+use problem::Source;
+
+/// What happens to tools that no entry under `tools:` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unnamed {
+    /// Hidden in the listing and refused when called.
+    #[default]
+    Deny,
+    /// Forwarded, under `defaults:` and the rules.
+    Allow,
+}
+
+/// Which of the server's capabilities a client sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Surface {
+    /// All of them.
+    #[default]
+    All,
+    /// Tools only.
+    Tools,
+}
+
+/// `limits:`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLimits {
+    /// Bytes of one call's frame.
+    pub call_bytes: usize,
+    /// Nested arrays and objects in one call.
+    pub depth: usize,
+}
+
+impl CallLimits {
+    /// What `call_bytes` may be.
+    pub const CALL_BYTES: std::ops::RangeInclusive<usize> = 1024..=64 * 1024 * 1024;
+    /// What `depth` may be.
+    pub const DEPTH: std::ops::RangeInclusive<usize> = 4..=512;
+}
+
+impl Default for CallLimits {
+    fn default() -> CallLimits {
+        CallLimits { call_bytes: 16 * 1024 * 1024, depth: 64 }
+    }
+}
+
+/// A checked policy file. Cheap to clone and to share.
+#[derive(Debug, Clone)]
+pub struct Policy(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    source: Arc<Source>,
+    digest: [u8; 32],
+    unnamed: Unnamed,
+    surface: Surface,
+    mode: Mode,
+    language: String,
+    limits: CallLimits,
+    facts: BTreeMap<String, Fact>,
+    lists: Arc<crate::json::Document>,
+    definitions: Vec<Arc<Definition>>,
+    tools: merge::Entries,
+    /// In deciding order: those that deny, then those that ask; each group as in the file.
+    rules: Vec<Arc<Rule>>,
+    methods: Methods,
+    server_requests: Methods,
+    scope: crate::cel::Scope,
+    /// Where facts, lists and definitions are named: by variable and name.
+    names: BTreeMap<(&'static str, String), std::ops::Range<usize>>,
+}
+
+/// A policy and what is odd about it.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The policy.
+    pub policy: Policy,
+    /// By position.
+    pub warnings: Vec<Problem>,
+}
+
+impl Policy {
+    /// Reads a policy file. `name` stands in messages; `read` gives the schema files it names, by the path
+    /// written there (relative to the policy file).
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(
+        name: &str,
+        text: &[u8],
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Loaded, PolicyErrors> {
+        let decoded = String::from_utf8_lossy(text.get(..FILE_BYTES_MAX).unwrap_or(text));
+        let source = Source::new(name, &decoded);
+        let refuse = |problem| Err(PolicyErrors::new(vec![problem]));
+        if text.len() > FILE_BYTES_MAX {
+            let message = format!("a policy file of more than {FILE_BYTES_MAX} bytes");
+            return refuse(Problem::error(&source, 0..0, message));
+        }
+        if let Err(error) = std::str::from_utf8(text) {
+            let at = error.valid_up_to();
+            return refuse(Problem::error(&source, at..at, "a policy file must be UTF-8"));
+        }
+        check::load(&source, read)
+    }
+
+    /// SHA-256 of all that decides: the file's bytes and the schema files it names.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.0.digest
+    }
+
+    /// `default:`
+    #[must_use]
+    pub fn unnamed(&self) -> Unnamed {
+        self.0.unnamed
+    }
+
+    /// `surface:`
+    #[must_use]
+    pub fn surface(&self) -> Surface {
+        self.0.surface
+    }
+
+    /// `mode:`, for what is about no tool; a tool's own is in its options.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.0.mode
+    }
+
+    /// `language:` of the texts for the model.
+    #[must_use]
+    pub fn language(&self) -> &str {
+        &self.0.language
+    }
+
+    /// `limits:`
+    #[must_use]
+    pub fn limits(&self) -> CallLimits {
+        self.0.limits
+    }
+
+    /// `facts:` that may be given.
+    #[must_use]
+    pub fn facts(&self) -> &BTreeMap<String, Fact> {
+        &self.0.facts
+    }
+
+    /// `lists:` as one JSON object. Expressions hold them as constants already.
+    #[must_use]
+    pub fn lists(&self) -> &Arc<crate::json::Document> {
+        &self.0.lists
+    }
+
+    /// `define:`, each after those it reads.
+    #[must_use]
+    pub fn definitions(&self) -> &[Arc<Definition>] {
+        &self.0.definitions
+    }
+
+    /// All rules in deciding order: those that deny before those that ask, otherwise as in the file.
+    #[must_use]
+    pub fn rules(&self) -> &[Arc<Rule>] {
+        &self.0.rules
+    }
+
+    /// The rules that name a tool in their `tools:`. Those without `tools:` need its schema: [`Policy::bind`].
+    pub fn rules_for<'a>(&'a self, server: &'a str, tool: &'a str) -> impl Iterator<Item = &'a Arc<Rule>> {
+        self.0.rules.iter().filter(move |rule| rule.names(server, tool))
+    }
+
+    /// `methods:`: what becomes of a client's other requests.
+    #[must_use]
+    pub fn methods(&self) -> &Methods {
+        &self.0.methods
+    }
+
+    /// `server_requests:`: what becomes of the server's own requests.
+    #[must_use]
+    pub fn server_requests(&self) -> &Methods {
+        &self.0.server_requests
+    }
+
+    /// The options of a tool; nothing for one that is neither named nor let through by `default: allow`.
+    /// It merges all entries on each call: [`Bound::tool`] holds the answer for a listed tool.
+    ///
+    /// # Errors
+    /// [`Conflict`] when two equally literal entries say different things: its calls ask.
+    pub fn options(&self, server: &str, tool: &str) -> Result<Option<Arc<ToolOptions>>, Conflict> {
+        let named = self.0.tools.names(server, tool);
+        if !named && self.0.unnamed == Unnamed::Deny {
+            return Ok(None);
+        }
+        self.0.tools.merged(server, tool).map(|options| Some(Arc::new(options)))
+    }
+
+    /// [`Policy::options`] for callers that treat a conflict as not named.
+    #[must_use]
+    pub fn tool(&self, server: &str, tool: &str) -> Option<Arc<ToolOptions>> {
+        self.options(server, tool).ok().flatten()
+    }
+
+    /// Meets a server's listing: options and rules of each tool, and what is wrong about the policy there. An
+    /// error with a [`Problem::tools`] makes their calls ask; another one is an error of the file.
+    #[must_use]
+    pub fn bind(&self, server: &str, listing: &Listing<'_>) -> (Bound, Vec<Problem>) {
+        bind::bind(self, server, listing)
+    }
+}
+
+/// Reads any bytes as a policy, and binds what is one.
+///
+/// # Panics
+/// Never; that is what it is for.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    let mut read = |_: &str| Ok("{\"type\":\"object\"}".to_owned());
+    match Policy::load("fuzz.yaml", bytes, &mut read) {
+        Ok(loaded) => {
+            let (bound, problems) = loaded.policy.bind("server", &Listing::unknown());
+            let _ = (bound.tool("read_file"), problems.iter().map(ToString::to_string).count());
+            let _ = loaded.warnings.iter().map(ToString::to_string).count();
+        }
+        Err(errors) => drop(errors.to_string()),
+    }
+}
+
+fn digest(source: &Source, files: &BTreeMap<String, String>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in
+        std::iter::once(source.text()).chain(files.iter().flat_map(|(path, text)| [path.as_str(), text]))
+    {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,342 @@
+//! A policy beside one server's real listing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::check::{definitions_read, must_be_bool};
+use super::problem::{Problem, sort};
+use super::{Condition, Definition, Policy, Rule, ToolOptions, lint, scope};
+use crate::cel::{Expression, Scope, Type};
+use crate::json;
+
+/// One tool of a listing.
+#[derive(Debug, Clone, Copy)]
+pub struct Listed<'a> {
+    /// Its name, unescaped.
+    pub name: &'a str,
+    /// Its input schema, when it has one that can be read.
+    pub schema: Option<json::Value<'a>>,
+}
+
+/// What a server offers.
+#[derive(Debug, Clone, Default)]
+pub struct Listing<'a> {
+    /// Its tools, all pages; nothing when they are not known.
+    pub tools: Option<Vec<Listed<'a>>>,
+    /// Whether it offers resources.
+    pub resources: bool,
+}
+
+impl<'a> Listing<'a> {
+    /// Nothing is known: any tool may exist, with any arguments.
+    #[must_use]
+    pub fn unknown() -> Listing<'a> {
+        Listing::default()
+    }
+
+    /// These tools.
+    #[must_use]
+    pub fn of(tools: Vec<Listed<'a>>) -> Listing<'a> {
+        Listing { tools: Some(tools), resources: false }
+    }
+}
+
+/// A policy as it holds for one server.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    policy: Policy,
+    server: String,
+    /// By name; nothing when the listing is not known.
+    tools: Option<BTreeMap<String, Arc<BoundTool>>>,
+}
+
+impl Bound {
+    /// What holds for a tool; nothing for one that the server did not list.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<Arc<BoundTool>> {
+        match &self.tools {
+            Some(tools) => tools.get(name).cloned(),
+            None => Some(Arc::new(bind_tool(&self.policy, &self.server, &Listed { name, schema: None }))),
+        }
+    }
+
+    /// All listed tools, by name.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<BoundTool>> {
+        self.tools.iter().flat_map(BTreeMap::values)
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The server's name.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+}
+
+/// What a policy says about one tool of one server.
+#[derive(Debug)]
+pub struct BoundTool {
+    /// Its name.
+    pub name: String,
+    /// Its options; nothing when the policy neither names it nor lets unnamed tools through.
+    pub options: Option<Arc<ToolOptions>>,
+    /// Its rules in deciding order, checked against its schema.
+    pub rules: Vec<BoundRule>,
+    /// The definitions its rules read, each after those it reads, checked against its schema.
+    pub definitions: Vec<BoundDefinition>,
+    /// Errors of the policy for this tool: while there is one, its calls ask.
+    pub problems: Vec<Problem>,
+}
+
+impl BoundTool {
+    /// Whether the listing shows it (outside of monitor mode).
+    #[must_use]
+    pub fn visible(&self) -> bool {
+        self.options.as_ref().is_some_and(|options| !options.hidden)
+    }
+}
+
+/// A rule for one tool.
+#[derive(Debug, Clone)]
+pub struct BoundRule {
+    /// The rule.
+    pub rule: Arc<Rule>,
+    /// It counts only where this holds.
+    pub when: Option<Arc<Expression>>,
+    /// What must hold.
+    pub that: Arc<Expression>,
+}
+
+/// A definition for one tool.
+#[derive(Debug, Clone)]
+pub struct BoundDefinition {
+    /// `defs.NAME`
+    pub name: String,
+    /// What it stands for.
+    pub value: Arc<Expression>,
+}
+
+pub(crate) fn bind(policy: &Policy, server: &str, listing: &Listing<'_>) -> (Bound, Vec<Problem>) {
+    let bound = |tools| Bound { policy: policy.clone(), server: server.to_owned(), tools };
+    let Some(listed) = &listing.tools else { return (bound(None), Vec::new()) };
+    let tools: Vec<Arc<BoundTool>> =
+        listed.iter().map(|tool| Arc::new(bind_tool(policy, server, tool))).collect();
+    let mut problems = together(&tools);
+    problems.extend(lint::bound(policy, server, listing, &tools));
+    sort(&mut problems);
+    let tools = tools.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
+    (bound(Some(tools)), problems)
+}
+
+/// The problems of all tools; one that several tools have is told once.
+fn together(tools: &[Arc<BoundTool>]) -> Vec<Problem> {
+    let mut found: Vec<Problem> = Vec::new();
+    let mut places: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    for (tool, problem) in
+        tools.iter().flat_map(|tool| tool.problems.iter().map(move |problem| (tool, problem)))
+    {
+        let place = (problem.start(), problem.message().to_owned());
+        let index = *places.entry(place).or_insert(found.len());
+        match found.get_mut(index) {
+            Some(first) => first.also_about_tool(&tool.name),
+            None => found.push(problem.clone()),
+        }
+    }
+    found
+}
+
+fn bind_tool(policy: &Policy, server: &str, tool: &Listed<'_>) -> BoundTool {
+    let mut bound = BoundTool {
+        name: tool.name.to_owned(),
+        options: None,
+        rules: Vec::new(),
+        definitions: Vec::new(),
+        problems: Vec::new(),
+    };
+    match policy.options(server, tool.name) {
+        Ok(options) => bound.options = options,
+        Err(conflict) => {
+            let problem = Problem::error(&policy.0.source, conflict.span(), conflict.to_string());
+            bound.problems.push(problem.about_tool(tool.name));
+            // The calls ask; what is not in conflict is as strict as the defaults.
+            bound.options = Some(Arc::new(policy.0.tools.defaults().clone()));
+        }
+    }
+    let Some(options) = bound.options.clone() else { return bound };
+    let own = options.schema.as_ref().map(|schema| schema.document().root());
+    Binder { policy, server, schema: own.or(tool.schema), bound: &mut bound }.bind();
+    bound
+}
+
+struct Binder<'p, 'b> {
+    policy: &'p Policy,
+    server: &'p str,
+    schema: Option<json::Value<'p>>,
+    bound: &'b mut BoundTool,
+}
+
+impl Binder<'_, '_> {
+    fn bind(&mut self) {
+        let rules: Vec<Arc<Rule>> =
+            self.policy.rules().iter().filter(|rule| self.applies(rule)).cloned().collect();
+        let arguments = self.schema.map_or_else(|| Type::map(Type::Dyn), Type::of_schema);
+        let types = self.definitions(&rules, &arguments);
+        let scope = scope::of_call(&self.policy.0.scope, arguments, &types);
+        for rule in rules {
+            let when = rule.when.as_ref().map(|condition| self.condition(condition, &scope));
+            let that = self.condition(&rule.that, &scope);
+            let (Some(that), Some(when)) = (that, when.map_or(Some(None), |when| when.map(Some))) else {
+                continue;
+            };
+            self.bound.rules.push(BoundRule { rule, when, that });
+        }
+    }
+
+    fn applies(&self, rule: &Rule) -> bool {
+        if !rule.tools.is_empty() {
+            return rule.names(self.server, &self.bound.name);
+        }
+        let Some(schema) = self.schema else { return true };
+        let wanted = arguments_of(self.policy, rule);
+        let has = |name: &String| schema_has(schema, name);
+        wanted.needed.iter().all(has)
+            && (!wanted.needed.is_empty() || wanted.is_empty() || wanted.optional.iter().any(has))
+    }
+
+    /// The definitions these rules need, with their types.
+    fn definitions(&mut self, rules: &[Arc<Rule>], arguments: &Type) -> BTreeMap<String, Type> {
+        let mut types = super::check::types_of(self.policy.definitions());
+        for definition in needed(self.policy, rules.iter().map(AsRef::as_ref)) {
+            let scope = scope::of_call(&self.policy.0.scope, arguments.clone(), &types);
+            let Some(value) = self.compile(&definition.value, &scope) else { continue };
+            types.insert(definition.name.clone(), value.result().clone());
+            self.bound.definitions.push(BoundDefinition { name: definition.name.clone(), value });
+        }
+        types
+    }
+
+    fn condition(&mut self, condition: &Condition, scope: &Scope) -> Option<Arc<Expression>> {
+        let expression = self.compile(condition, scope)?;
+        if let Err(problem) = must_be_bool(&expression) {
+            self.problem(condition, problem);
+            return None;
+        }
+        Some(expression)
+    }
+
+    /// An expression that looks at no argument is the same for every tool.
+    fn compile(&mut self, condition: &Condition, scope: &Scope) -> Option<Arc<Expression>> {
+        let variables = &condition.expression.reads().variables;
+        if self.schema.is_none() || !(variables.contains("args") || variables.contains("defs")) {
+            return Some(Arc::clone(&condition.expression));
+        }
+        match Expression::compile(&condition.cel.text, scope) {
+            Ok(expression) => Some(Arc::new(expression)),
+            Err(problems) => {
+                problems.into_iter().for_each(|problem| self.problem(condition, problem));
+                None
+            }
+        }
+    }
+
+    fn problem(&mut self, condition: &Condition, problem: crate::cel::Problem) {
+        let problem = condition.cel.problem(&self.policy.0.source, problem).about_tool(&self.bound.name);
+        self.bound.problems.push(problem);
+    }
+}
+
+/// The definitions that rules read, also through each other, in the file's deciding order.
+fn needed<'p, 'r>(policy: &'p Policy, rules: impl Iterator<Item = &'r Rule>) -> Vec<&'p Arc<Definition>> {
+    let mut names: BTreeSet<String> = rules
+        .flat_map(Rule::conditions)
+        .flat_map(|condition| definitions_read(&condition.expression))
+        .collect();
+    let mut found: Vec<&Arc<Definition>> = Vec::new();
+    // Each stands after those it reads: backwards, every reader is met before what it reads.
+    for definition in policy.definitions().iter().rev() {
+        if names.contains(&definition.name) {
+            names.extend(definition.reads.iter().cloned());
+            found.push(definition);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// The arguments a rule reads, definitions followed.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// Those it reads without asking first whether they are there.
+    pub(crate) needed: BTreeSet<String>,
+    /// Those it asks for with `has()`.
+    pub(crate) optional: BTreeSet<String>,
+}
+
+impl Wanted {
+    fn is_empty(&self) -> bool {
+        self.needed.is_empty() && self.optional.is_empty()
+    }
+}
+
+pub(crate) fn arguments_of(policy: &Policy, rule: &Rule) -> Wanted {
+    let definitions = needed(policy, std::iter::once(rule));
+    let definitions = definitions.into_iter().map(|definition| &definition.value);
+    let mut wanted = Wanted::default();
+    for condition in rule.conditions().chain(definitions) {
+        let reads = condition.expression.reads();
+        wanted.needed.extend(reads.paths.iter().filter_map(|path| argument(path)));
+        wanted.optional.extend(reads.tested.iter().filter_map(|path| argument(path)));
+    }
+    wanted.needed.retain(|name| !wanted.optional.contains(name));
+    wanted
+}
+
+fn argument(path: &[String]) -> Option<String> {
+    match path {
+        [variable, name, ..] if variable == "args" => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// Whether a schema knows an argument. Where it is put together from parts, a name anywhere in them counts: a
+/// rule that applies too widely asks, one that applies too narrowly lets pass.
+pub(crate) fn schema_has(schema: json::Value<'_>, argument: &str) -> bool {
+    const PARTS: [&str; 11] = [
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "dependentSchemas",
+        "dependencies",
+        "patternProperties",
+        "extends",
+    ];
+    let has =
+        |value: json::Value<'_>| value.get("properties").is_some_and(|names| names.get(argument).is_some());
+    if has(schema) || schema.get("patternProperties").is_some_and(|patterns| !patterns.is_empty()) {
+        return true;
+    }
+    let values = schema.get("additionalProperties").is_some_and(|more| more.kind() == json::Kind::Object);
+    if values && schema.get("properties").is_none() {
+        return true;
+    }
+    PARTS.iter().any(|part| schema.get(part).is_some()) && inner(schema).any(has)
+}
+
+/// Every object in a schema.
+fn inner(schema: json::Value<'_>) -> impl Iterator<Item = json::Value<'_>> {
+    let span = schema.span();
+    let inside = move |value: &json::Value<'_>| {
+        let other = value.span();
+        other.start >= span.start && other.end <= span.end
+    };
+    schema.document().all().filter(inside).filter(|value| value.kind() == json::Kind::Object)
+}

@@ -1,0 +1,367 @@
+//! From what was typed to what is meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::facts::Fact;
+use super::glob::Pattern;
+use super::locate::Cel;
+use super::merge::{Entries, Entry, Set, Setting};
+use super::methods::{MethodEntry, Methods, Passage, Ruling};
+use super::problem::{PolicyErrors, Severity, Source, sort};
+use super::raw::{File, RawFact, RawPassage, RawRule, ReadFile};
+use super::read::{At, Reader, quoted};
+use super::rules::RuleSpans;
+use super::tree::{self, Key};
+use super::{CallLimits, Condition, Definition, Inner, Loaded, Policy, Rule, lint, scope};
+use crate::cel::{self, Expression, Scope, Type};
+use crate::json::{Document, Kind, Limits};
+
+/// Definitions in one file: they may read each other, so this is also how long a chain can be.
+pub const DEFINITIONS_MAX: usize = 64;
+
+pub(crate) fn load(source: &Arc<Source>, read: &mut ReadFile<'_>) -> Result<Loaded, PolicyErrors> {
+    let root = tree::read(source).map_err(PolicyErrors::new)?;
+    let mut files = BTreeMap::new();
+    let mut reader = Reader { source, problems: Vec::new() };
+    let file = reader.file(&root, &mut |path| {
+        let text = read(path)?;
+        files.insert(path.to_owned(), text.clone());
+        Ok(text)
+    });
+    let checked = file.map(|file| Checker { reader: &mut reader }.policy(file, &files));
+    let mut problems = reader.problems;
+    if let Some(inner) = &checked
+        && problems.is_empty()
+    {
+        problems = lint::file(inner);
+    }
+    sort(&mut problems);
+    match checked {
+        Some(inner) if problems.iter().all(|problem| problem.severity() == Severity::Warning) => {
+            Ok(Loaded { policy: Policy(Arc::new(inner)), warnings: problems })
+        }
+        _ => Err(PolicyErrors::new(problems)),
+    }
+}
+
+struct Checker<'r, 's> {
+    reader: &'r mut Reader<'s>,
+}
+
+impl Checker<'_, '_> {
+    fn policy(&mut self, file: File, files: &BTreeMap<String, String>) -> Inner {
+        let names = names(&file);
+        let mode = file.mode.map(|at| at.value).unwrap_or_default();
+        let default_limits = CallLimits::default();
+
+        let facts = self.facts(file.facts);
+        let lists = self.lists(&file.lists);
+        let common = scope::common(&facts, &lists);
+        let definitions = self.definitions(file.define, &common);
+        let types = types_of(&definitions);
+        let call = scope::of_call(&common, Type::map(Type::Dyn), &types);
+        let request = scope::of_request(&common);
+        let language = self.language(file.language);
+        Inner {
+            source: Arc::clone(self.reader.source),
+            digest: super::digest(self.reader.source, files),
+            unnamed: file.unnamed.map(|at| at.value).unwrap_or_default(),
+            surface: file.surface.map(|at| at.value).unwrap_or_default(),
+            mode,
+            language,
+            limits: CallLimits {
+                call_bytes: file.call_bytes.map_or(default_limits.call_bytes, |at| at.value),
+                depth: file.depth.map_or(default_limits.depth, |at| at.value),
+            },
+            tools: self.tools(mode, file.defaults, file.tools),
+            rules: self.rules(file.rules, &call),
+            methods: self.methods(file.methods, &request, true),
+            server_requests: self.methods(file.server_requests, &request, false),
+            facts,
+            lists: Arc::new(lists),
+            definitions,
+            scope: common,
+            names,
+        }
+    }
+
+    fn language(&mut self, given: Option<At<String>>) -> String {
+        let Some(language) = given else { return "en".to_owned() };
+        // Texts come from a table; a language that is not in it would silently be another one.
+        if language.value != "en" {
+            let message = format!("there are no texts in the language `{}`", language.value);
+            self.reader.error_hint(&language.span, message, "write `en`");
+        }
+        language.value
+    }
+
+    fn facts(&mut self, raw: Vec<(Key, RawFact)>) -> BTreeMap<String, Fact> {
+        let mut facts = BTreeMap::new();
+        for (key, raw) in raw {
+            let mut fact = Fact { kind: raw.kind, default: None, one_of: Vec::new() };
+            let one_of: Vec<_> =
+                raw.one_of.iter().filter_map(|value| self.fact_value(&fact, value)).collect();
+            fact.one_of = one_of;
+            fact.default = raw.default.and_then(|value| self.fact_value(&fact, &value));
+            facts.insert(key.text, fact);
+        }
+        facts
+    }
+
+    fn fact_value(&mut self, fact: &Fact, value: &At<String>) -> Option<Arc<Document>> {
+        let document = self.document(&value.value, &value.span)?;
+        if let Err(message) = fact.check(document.root()) {
+            self.reader.error(&value.span, message);
+            return None;
+        }
+        Some(Arc::new(document))
+    }
+
+    fn document(&mut self, json: &str, span: &Range<usize>) -> Option<Document> {
+        let document = Document::read(json.to_owned().into(), &Limits::default());
+        document
+            .map_err(|fault| self.reader.error(span, format!("this value cannot be used: {}", fault.kind)))
+            .ok()
+    }
+
+    /// All lists as one JSON object.
+    fn lists(&mut self, raw: &[(Key, std::rc::Rc<tree::Node>)]) -> Document {
+        let mut members = Vec::new();
+        for (key, node) in raw {
+            if self.reader.list(node, &format!("the list `{}`", key.text)).is_none() {
+                continue;
+            }
+            let Some(json) = self.reader.json(node) else { continue };
+            let Some(document) = self.document(&json, &node.span) else { continue };
+            let kinds: BTreeSet<&str> = document.root().items().map(|item| kind_word(item.kind())).collect();
+            if kinds.iter().any(|kind| !matches!(*kind, "text" | "number")) || kinds.len() > 1 {
+                let hint = "put words such as `null`, `true` and numbers that are meant as text in quotes";
+                let message = format!("the list `{}` must hold only text, or only numbers", key.text);
+                self.reader.error_hint(&key.span, message, hint);
+                continue;
+            }
+            members.push(format!("{}:{json}", quoted(&key.text)));
+        }
+        let object = format!("{{{}}}", members.join(","));
+        Document::read(object.into(), &Limits::default()).unwrap_or_else(|_| Document::empty_object())
+    }
+
+    fn definitions(&mut self, raw: Vec<(Key, Cel)>, common: &Scope) -> Vec<Arc<Definition>> {
+        if let Some((key, _)) = raw.get(DEFINITIONS_MAX) {
+            self.reader.error(&key.span, format!("more than {DEFINITIONS_MAX} definitions"));
+            return Vec::new();
+        }
+        let unknown: BTreeMap<String, Type> =
+            raw.iter().map(|(key, _)| (key.text.clone(), Type::Dyn)).collect();
+        let untyped = scope::of_call(common, Type::map(Type::Dyn), &unknown);
+        let mut waiting = Vec::new();
+        for (key, cel) in raw {
+            if let Some(expression) = self.compile(&cel, &untyped) {
+                waiting.push((key, cel, definitions_read(&expression)));
+            }
+        }
+        self.in_order(waiting, common)
+    }
+
+    /// Each after those it reads, with their types known. What is left waits in a circle.
+    fn in_order(
+        &mut self,
+        mut waiting: Vec<(Key, Cel, Vec<String>)>,
+        common: &Scope,
+    ) -> Vec<Arc<Definition>> {
+        let mut done: Vec<Arc<Definition>> = Vec::new();
+        let mut types: BTreeMap<String, Type> = BTreeMap::new();
+        let names: BTreeSet<String> = waiting.iter().map(|(key, _, _)| key.text.clone()).collect();
+        loop {
+            let ready =
+                |reads: &[String]| reads.iter().all(|name| types.contains_key(name) || !names.contains(name));
+            let Some(next) = waiting.iter().position(|(_, _, reads)| ready(reads)) else { break };
+            let (key, cel, reads) = waiting.remove(next);
+            let scope = scope::of_call(common, Type::map(Type::Dyn), &types);
+            let Some(expression) = self.compile(&cel, &scope) else {
+                types.insert(key.text, Type::Dyn);
+                continue;
+            };
+            types.insert(key.text.clone(), expression.result().clone());
+            let value = Condition { expression: Arc::new(expression), cel };
+            done.push(Arc::new(Definition { name: key.text, value, reads }));
+        }
+        for (key, _, reads) in waiting {
+            let through = super::read::list(reads.iter().map(String::as_str));
+            self.reader.error(&key.span, format!("`{}` needs itself, through {through}", key.text));
+        }
+        done
+    }
+
+    fn compile(&mut self, cel: &Cel, scope: &Scope) -> Option<Expression> {
+        match Expression::compile(&cel.text, scope) {
+            Ok(expression) => Some(expression),
+            Err(problems) => {
+                let source = self.reader.source;
+                self.reader.problems.extend(problems.into_iter().map(|problem| cel.problem(source, problem)));
+                None
+            }
+        }
+    }
+
+    fn condition(&mut self, cel: Cel, scope: &Scope) -> Option<Condition> {
+        let expression = self.compile(&cel, scope)?;
+        if let Err(problem) = must_be_bool(&expression) {
+            self.reader.problems.push(cel.problem(self.reader.source, problem));
+            return None;
+        }
+        Some(Condition { expression: Arc::new(expression), cel })
+    }
+
+    fn tools(
+        &mut self,
+        mode: super::Mode,
+        mut defaults: Vec<Setting>,
+        raw: Vec<(At<super::Glob>, Vec<Setting>)>,
+    ) -> Entries {
+        if !defaults.iter().any(|setting| setting.key == "mode") {
+            defaults.push(Setting { key: "mode", value: Set::Mode(mode), span: 0..0 });
+        }
+        let entry =
+            |(glob, settings): (At<super::Glob>, _)| Entry { glob: glob.value, span: glob.span, settings };
+        let entries = Entries::new(&defaults, raw.into_iter().map(entry).collect());
+        for conflict in entries.conflicts() {
+            let hint = format!("name `{}` itself, or make one of the two more literal", conflict.tool);
+            self.reader.error_hint(&conflict.span(), conflict.to_string(), hint);
+        }
+        entries
+    }
+
+    fn rules(&mut self, raw: Vec<RawRule>, scope: &Scope) -> Vec<Arc<Rule>> {
+        let mut names = BTreeSet::new();
+        let mut rules = Vec::new();
+        for (position, raw) in raw.into_iter().enumerate() {
+            if !names.insert(raw.name.value.clone()) {
+                let message = format!("a second rule with the name `{}`", raw.name.value);
+                self.reader.error(&raw.name.span, message);
+            }
+            rules.extend(self.rule(position, raw, scope).map(Arc::new));
+        }
+        rules.sort_by_key(|rule| (rule.otherwise, rule.position));
+        rules
+    }
+
+    fn rule(&mut self, position: usize, raw: RawRule, scope: &Scope) -> Option<Rule> {
+        let when = raw.when.map(|cel| self.condition(cel, scope));
+        let that = self.condition(raw.that, scope);
+        let spans = RuleSpans {
+            name: raw.name.span,
+            tools: raw.tools.iter().map(|glob| glob.span.clone()).collect(),
+        };
+        Some(Rule {
+            name: raw.name.value,
+            position,
+            tools: raw.tools.into_iter().map(|glob| glob.value).collect(),
+            when: match when {
+                Some(checked) => Some(checked?),
+                None => None,
+            },
+            that: that?,
+            otherwise: raw.otherwise,
+            because: raw.because,
+            advice: raw.advice,
+            mode: raw.mode,
+            spans,
+        })
+    }
+
+    fn methods(&mut self, raw: Vec<(Key, RawPassage)>, scope: &Scope, client: bool) -> Methods {
+        let mut entries: Vec<MethodEntry> = Vec::new();
+        for (key, passage) in raw {
+            let Some(pattern) = self.method_pattern(&key, client) else { continue };
+            let passage = match passage {
+                RawPassage::Deny => Passage::Deny,
+                RawPassage::Pass => Passage::Pass,
+                RawPassage::Ruled { that, otherwise, because } => {
+                    let Some(that) = self.condition(that, scope) else { continue };
+                    Passage::Ruled(Box::new(Ruling { that, otherwise, because }))
+                }
+            };
+            entries.push(MethodEntry { text: key.text, pattern, span: key.span, passage });
+        }
+        self.method_conflicts(&entries);
+        Methods::new(entries)
+    }
+
+    fn method_pattern(&mut self, key: &Key, client: bool) -> Option<Pattern> {
+        if client && key.text == "tools/call" {
+            self.reader.error_hint(&key.span, "calls are not ruled here", "use `tools` and `rules`");
+            return None;
+        }
+        if client && matches!(key.text.as_str(), "initialize" | "server/discover" | "ping" | "tools/list") {
+            let message = format!("`{}` cannot be ruled: nothing works without it", key.text);
+            self.reader.error(&key.span, message);
+            return None;
+        }
+        Pattern::parse(&key.text).map_err(|error| self.reader.error(&key.span, error.to_string())).ok()
+    }
+
+    fn method_conflicts(&mut self, entries: &[MethodEntry]) {
+        for (index, second) in entries.iter().enumerate() {
+            for first in entries.get(..index).unwrap_or_default() {
+                let same = matches!(
+                    (&first.passage, &second.passage),
+                    (Passage::Pass, Passage::Pass) | (Passage::Deny, Passage::Deny)
+                );
+                if same || first.pattern.literalness() != second.pattern.literalness() {
+                    continue;
+                }
+                let Some(common) = first.pattern.common(&second.pattern) else { continue };
+                let message = format!(
+                    "`{}` and `{}` are equally literal and both match `{common}`",
+                    first.text, second.text
+                );
+                self.reader.error(&second.span, message);
+            }
+        }
+    }
+}
+
+fn names(file: &File) -> BTreeMap<(&'static str, String), Range<usize>> {
+    let facts = file.facts.iter().map(|(key, _)| ("facts", key));
+    let lists = file.lists.iter().map(|(key, _)| ("lists", key));
+    let definitions = file.define.iter().map(|(key, _)| ("defs", key));
+    let place = |(variable, key): (&'static str, &Key)| ((variable, key.text.clone()), key.span.clone());
+    facts.chain(lists).chain(definitions).map(place).collect()
+}
+
+fn kind_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::String => "text",
+        Kind::Number => "number",
+        _ => "other",
+    }
+}
+
+pub(crate) fn types_of(definitions: &[Arc<Definition>]) -> BTreeMap<String, Type> {
+    let kind = |definition: &Arc<Definition>| definition.value.expression.result().clone();
+    definitions.iter().map(|definition| (definition.name.clone(), kind(definition))).collect()
+}
+
+/// Names that an expression reads as `defs.NAME`.
+pub(crate) fn definitions_read(expression: &Expression) -> Vec<String> {
+    let reads = expression.reads();
+    let paths = reads.paths.iter().chain(&reads.tested);
+    let names =
+        paths.filter(|path| path.first().is_some_and(|name| name == "defs")).filter_map(|path| path.get(1));
+    names.collect::<BTreeSet<_>>().into_iter().cloned().collect()
+}
+
+/// A condition is true or false; what may turn out to be anything is found out when it is evaluated.
+pub(crate) fn must_be_bool(expression: &Expression) -> Result<(), cel::Problem> {
+    match expression.result() {
+        Type::Bool | Type::Dyn => Ok(()),
+        other => Err(cel::Problem {
+            message: format!("a condition must be true or false, this is a {other}"),
+            hint: None,
+            span: 0..expression.source().len(),
+        }),
+    }
+}

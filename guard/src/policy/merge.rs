@@ -1,0 +1,170 @@
+//! All entries of `tools:` that match a tool, as one: for each option the most literal entry that sets it.
+
+use std::ops::Range;
+
+use super::glob::Glob;
+use super::options::{Arguments, InvisibleBy, Mode, Schema, ToolOptions, Undeclared};
+
+/// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Set {
+    Arguments(Arguments),
+    Hidden(bool),
+    Invisible(InvisibleBy),
+    Mode(Mode),
+    Schema(Schema),
+    Undeclared(Undeclared),
+}
+
+impl Set {
+    fn apply(&self, options: &mut ToolOptions) {
+        match self {
+            Set::Arguments(value) => options.arguments = *value,
+            Set::Hidden(value) => options.hidden = *value,
+            Set::Invisible(value) => options.invisible = value.clone(),
+            Set::Mode(value) => options.mode = *value,
+            Set::Schema(value) => options.schema = Some(value.clone()),
+            Set::Undeclared(value) => options.undeclared = *value,
+        }
+    }
+}
+
+/// An option as an entry sets it.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub(crate) key: &'static str,
+    pub(crate) value: Set,
+    pub(crate) span: Range<usize>,
+}
+
+/// One entry of `tools:`.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) glob: Glob,
+    pub(crate) span: Range<usize>,
+    pub(crate) settings: Vec<Setting>,
+}
+
+impl Entry {
+    pub(crate) fn setting(&self, key: &str) -> Option<&Setting> {
+        self.settings.iter().find(|setting| setting.key == key)
+    }
+}
+
+/// Two entries that match one tool, equally literal, with different values for one option.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{first}` and `{second}` are equally literal, both match `{tool}`, and set `{key}` differently")]
+pub struct Conflict {
+    /// The option.
+    pub key: &'static str,
+    /// A tool that both match.
+    pub tool: String,
+    /// One entry.
+    pub first: Glob,
+    /// The other entry.
+    pub second: Glob,
+    span: Range<usize>,
+}
+
+impl Conflict {
+    /// Where the second entry sets it.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+/// `defaults:` and `tools:`.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    defaults: ToolOptions,
+    /// The most literal first.
+    entries: Vec<Entry>,
+}
+
+impl Entries {
+    pub(crate) fn new(defaults: &[Setting], mut entries: Vec<Entry>) -> Entries {
+        entries.sort_by(|a, b| b.glob.literalness().cmp(&a.glob.literalness()));
+        Entries { defaults: applied(ToolOptions::default(), defaults), entries }
+    }
+
+    pub(crate) fn all(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(crate) fn defaults(&self) -> &ToolOptions {
+        &self.defaults
+    }
+
+    pub(crate) fn names(&self, server: &str, tool: &str) -> bool {
+        self.entries.iter().any(|entry| entry.glob.matches(server, tool))
+    }
+
+    pub(crate) fn merged(&self, server: &str, tool: &str) -> Result<ToolOptions, Conflict> {
+        let matching = || self.entries.iter().filter(|entry| entry.glob.matches(server, tool));
+        let mut chosen: Vec<(&Entry, &Setting)> = Vec::new();
+        for entry in matching() {
+            for setting in &entry.settings {
+                match chosen.iter().find(|(_, other)| other.key == setting.key) {
+                    None => chosen.push((entry, setting)),
+                    Some((first, other)) if clash(first, other, entry, setting) => {
+                        return Err(conflict(first, entry, setting, tool.to_owned()));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        Ok(chosen.iter().fold(self.defaults.clone(), |mut options, (_, setting)| {
+            setting.value.apply(&mut options);
+            options
+        }))
+    }
+
+    /// Pairs of entries that can conflict on a name that no more literal entry settles.
+    pub(crate) fn conflicts(&self) -> Vec<Conflict> {
+        let mut found = Vec::new();
+        for (index, second) in self.entries.iter().enumerate() {
+            let earlier = self.entries.get(..index).unwrap_or_default();
+            let peers =
+                earlier.iter().rev().take_while(|e| e.glob.literalness() == second.glob.literalness());
+            for first in peers {
+                found.extend(self.conflict_of(first, second));
+            }
+        }
+        found
+    }
+
+    fn conflict_of(&self, first: &Entry, second: &Entry) -> Option<Conflict> {
+        let differs = |setting: &&Setting| {
+            first.setting(setting.key).is_some_and(|other| clash(first, other, second, setting))
+        };
+        // Searching a common name is the costly part: only where something differs.
+        let setting = second.settings.iter().find(differs)?;
+        let name = first.glob.common(&second.glob)?;
+        let (server, tool) = name.split_once('/').unwrap_or(("", &name));
+        let settled = self.entries.iter().take_while(|e| e.glob.literalness() > first.glob.literalness());
+        let settled =
+            settled.filter(|e| e.setting(setting.key).is_some()).any(|e| e.glob.matches(server, tool));
+        (!settled).then(|| conflict(first, second, setting, name.clone()))
+    }
+}
+
+pub(crate) fn applied(options: ToolOptions, settings: &[Setting]) -> ToolOptions {
+    settings.iter().fold(options, |mut options, setting| {
+        setting.value.apply(&mut options);
+        options
+    })
+}
+
+fn clash(first: &Entry, a: &Setting, second: &Entry, b: &Setting) -> bool {
+    first.glob.literalness() == second.glob.literalness() && a.value != b.value
+}
+
+fn conflict(first: &Entry, second: &Entry, setting: &Setting, tool: String) -> Conflict {
+    Conflict {
+        key: setting.key,
+        tool,
+        first: first.glob.clone(),
+        second: second.glob.clone(),
+        span: setting.span.clone(),
+    }
+}

@@ -1,0 +1,100 @@
+//! What a policy says about one tool, all entries that match it merged.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::json;
+
+/// Whether decisions have consequences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// They have.
+    #[default]
+    Enforce,
+    /// Everything passes unchanged; what would have happened is recorded.
+    Monitor,
+}
+
+/// What happens to arguments that do not fit the tool's schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arguments {
+    /// Refused.
+    #[default]
+    Strict,
+    /// `"2"` for a number and the like are rewritten, the rest is refused.
+    Coerce,
+    /// Not looked at.
+    Unchecked,
+}
+
+/// What happens to arguments that the tool's schema does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Undeclared {
+    /// What the schema says.
+    #[default]
+    Schema,
+    /// Refused, whatever the schema says.
+    Refuse,
+}
+
+/// What happens to arguments with invisible characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Invisible {
+    /// Refused, except joiners where a script needs them.
+    #[default]
+    Refuse,
+    /// Let through.
+    Allow,
+}
+
+/// [`Invisible`] by argument.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InvisibleBy {
+    /// For every argument not named.
+    pub otherwise: Invisible,
+    /// By the argument's name.
+    pub arguments: BTreeMap<String, Invisible>,
+}
+
+impl InvisibleBy {
+    /// What holds for an argument.
+    #[must_use]
+    pub fn of(&self, argument: &str) -> Invisible {
+        self.arguments.get(argument).copied().unwrap_or(self.otherwise)
+    }
+}
+
+/// The options of one tool.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolOptions {
+    /// See [`Arguments`].
+    pub arguments: Arguments,
+    /// See [`Undeclared`].
+    pub undeclared: Undeclared,
+    /// See [`InvisibleBy`].
+    pub invisible: InvisibleBy,
+    /// The schema that counts instead of the server's.
+    pub schema: Option<Schema>,
+    /// See [`Mode`].
+    pub mode: Mode,
+    /// Hidden in the listing, refused when called.
+    pub hidden: bool,
+}
+
+/// A JSON Schema given in the policy.
+#[derive(Debug, Clone)]
+pub struct Schema(pub(crate) Arc<json::Document>);
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Schema) -> bool {
+        self.0.root() == other.0.root()
+    }
+}
+
+impl Schema {
+    /// The schema as JSON.
+    #[must_use]
+    pub fn document(&self) -> &Arc<json::Document> {
+        &self.0
+    }
+}

@@ -1,0 +1,485 @@
+//! The file as it was typed: every key known, every value of the right type, nothing compared yet.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::facts::FactKind;
+use super::glob::{Glob, GlobError};
+use super::locate::Cel;
+use super::merge::{Set, Setting};
+use super::options::{Arguments, Invisible, InvisibleBy, Mode, Schema, Undeclared};
+use super::read::{At, Fields, Keys, Reader};
+use super::rules::Otherwise;
+use super::tree::{Key, Node, Value};
+use super::{CallLimits, Surface, Unnamed, size};
+use crate::json;
+
+/// Rules, entries under `tools:`, definitions, facts, lists or methods in one file, each.
+pub const ENTRIES_MAX: usize = 1000;
+
+const OPTIONS: &[&str] = &["arguments", "undeclared", "invisible", "schema", "mode", "hidden"];
+const LATER_OPTIONS: &[&str] = &[
+    "ground",
+    "once",
+    "confirm",
+    "instructions",
+    "tool_values",
+    "require_request",
+    "scan_user",
+    "authorize",
+];
+const FILE: Keys = Keys {
+    what: "a policy",
+    known: &[
+        "framegate",
+        "default",
+        "mode",
+        "arguments",
+        "undeclared",
+        "invisible",
+        "language",
+        "surface",
+        "limits",
+        "facts",
+        "lists",
+        "define",
+        "defaults",
+        "tools",
+        "rules",
+        "methods",
+        "server_requests",
+    ],
+    later: &[
+        "state",
+        "invariants",
+        "ground",
+        "once",
+        "confirm",
+        "instructions",
+        "tool_values",
+        "require_request",
+        "scan_user",
+        "authorize",
+    ],
+};
+const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: LATER_OPTIONS };
+const LIMITS: Keys = Keys { what: "limits", known: &["call_bytes", "depth"], later: &[] };
+const FACT: Keys = Keys { what: "a fact", known: &["type", "default", "one_of"], later: &[] };
+const RULE: Keys = Keys {
+    what: "a rule",
+    known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode"],
+    later: &["set", "approve", "remember"],
+};
+const RULING: Keys = Keys { what: "a ruling", known: &["that", "because", "otherwise"], later: &[] };
+
+const MODES: &[(&str, Mode)] = &[("enforce", Mode::Enforce), ("monitor", Mode::Monitor)];
+const OTHERWISE: &[(&str, Otherwise)] = &[("deny", Otherwise::Deny), ("ask", Otherwise::Ask)];
+const INVISIBLE: &[(&str, Invisible)] = &[("refuse", Invisible::Refuse), ("allow", Invisible::Allow)];
+
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    pub(crate) unnamed: Option<At<Unnamed>>,
+    pub(crate) mode: Option<At<Mode>>,
+    pub(crate) language: Option<At<String>>,
+    pub(crate) surface: Option<At<Surface>>,
+    pub(crate) call_bytes: Option<At<usize>>,
+    pub(crate) depth: Option<At<usize>>,
+    pub(crate) facts: Vec<(Key, RawFact)>,
+    pub(crate) lists: Vec<(Key, Rc<Node>)>,
+    pub(crate) define: Vec<(Key, Cel)>,
+    pub(crate) defaults: Vec<Setting>,
+    pub(crate) tools: Vec<(At<Glob>, Vec<Setting>)>,
+    pub(crate) rules: Vec<RawRule>,
+    pub(crate) methods: Vec<(Key, RawPassage)>,
+    pub(crate) server_requests: Vec<(Key, RawPassage)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct RawFact {
+    pub(crate) kind: FactKind,
+    pub(crate) default: Option<At<String>>,
+    pub(crate) one_of: Vec<At<String>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct RawRule {
+    pub(crate) name: At<String>,
+    pub(crate) tools: Vec<At<Glob>>,
+    pub(crate) when: Option<Cel>,
+    pub(crate) that: Cel,
+    pub(crate) otherwise: Otherwise,
+    pub(crate) because: String,
+    pub(crate) advice: Option<String>,
+    pub(crate) mode: Mode,
+}
+
+#[derive(Debug)]
+pub(crate) enum RawPassage {
+    Deny,
+    Pass,
+    Ruled { that: Cel, otherwise: Otherwise, because: String },
+}
+
+/// Gives schema files by path.
+pub(crate) type ReadFile<'f> = dyn FnMut(&str) -> Result<String, String> + 'f;
+
+impl Reader<'_> {
+    pub(crate) fn file(&mut self, root: &Node, read: &mut ReadFile<'_>) -> Option<File> {
+        if !matches!(root.value, Value::Map(_)) {
+            self.expected("a policy: a mapping that begins with `framegate: 1`", root);
+            return None;
+        }
+        let fields = self.fields(root, &FILE)?;
+        self.version(&fields);
+        let surfaces = [("all", Surface::All), ("tools", Surface::Tools)];
+        let unnamed = [("deny", Unnamed::Deny), ("allow", Unnamed::Allow)];
+        let mut file = File {
+            unnamed: fields.get("default").and_then(|node| self.choice(node, &unnamed)),
+            mode: fields.get("mode").and_then(|node| self.choice(node, MODES)),
+            language: fields.get("language").and_then(|node| self.words(node, "a language such as `en`")),
+            surface: fields.get("surface").and_then(|node| self.choice(node, &surfaces)),
+            ..File::default()
+        };
+        self.limits(&fields, &mut file);
+        file.facts = self.named(&fields, "facts", |reader, key, node| reader.fact(key, node));
+        file.lists = self.raw_nodes(&fields, "lists");
+        file.define = self.named(&fields, "define", |reader, key, node| {
+            reader.identifier(key).then(|| reader.cel(node)).flatten()
+        });
+        file.defaults = self.defaults(&fields, read);
+        file.tools = self.tools(&fields, read);
+        file.rules = self.rules(&fields);
+        file.methods = self.named(&fields, "methods", |reader, _, node| reader.passage(node));
+        file.server_requests = self.named(&fields, "server_requests", |reader, _, node| reader.passage(node));
+        Some(file)
+    }
+
+    fn version(&mut self, fields: &Fields<'_>) {
+        let Some(node) = fields.get("framegate") else {
+            let at = fields.span.start..fields.span.start;
+            self.error_hint(
+                &at,
+                "the version of the policy's language is missing",
+                "begin with `framegate: 1`",
+            );
+            return;
+        };
+        if let Some(version) = self.text(node, "the number 1").filter(|version| version.value != "1") {
+            let message =
+                format!("this build reads version 1 of the policy's language, not `{}`", version.value);
+            self.error_hint(&version.span, message, "write `framegate: 1`");
+        }
+    }
+
+    fn limits(&mut self, fields: &Fields<'_>, file: &mut File) {
+        let Some(limits) = fields.get("limits").and_then(|node| self.fields(node, &LIMITS)) else { return };
+        file.call_bytes =
+            limits.get("call_bytes").and_then(|node| self.amount(node, &CallLimits::CALL_BYTES));
+        file.depth = limits.get("depth").and_then(|node| self.amount(node, &CallLimits::DEPTH));
+    }
+
+    fn amount(&mut self, node: &Node, allowed: &std::ops::RangeInclusive<usize>) -> Option<At<usize>> {
+        let text = self.words(node, "a number such as `64` or `16 MiB`")?;
+        let Some(amount) = size::parse(&text.value) else {
+            let message = format!("`{}` is no amount", text.value);
+            self.error_hint(
+                &text.span,
+                message,
+                "write a whole number, for bytes also with a unit: `16 MiB`",
+            );
+            return None;
+        };
+        match usize::try_from(amount).ok().filter(|amount| allowed.contains(amount)) {
+            Some(value) => Some(At { value, span: text.span }),
+            None => {
+                let message = format!("`{}` is out of range: {}", text.value, size::range(allowed));
+                self.error(&text.span, message);
+                None
+            }
+        }
+    }
+
+    /// The members of a mapping of the author's own names, each read by `one`.
+    fn named<T>(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        mut one: impl FnMut(&mut Self, &Key, &Node) -> Option<T>,
+    ) -> Vec<(Key, T)> {
+        self.raw_nodes(fields, key)
+            .into_iter()
+            .filter_map(|(key, node)| one(self, &key, &node).map(|value| (key, value)))
+            .collect()
+    }
+
+    fn raw_nodes(&mut self, fields: &Fields<'_>, key: &str) -> Vec<(Key, Rc<Node>)> {
+        let Some(node) = fields.get(key) else { return Vec::new() };
+        let members = self.mapping(node, &format!("`{key}`: a mapping")).unwrap_or_default();
+        self.few(&node.span, key, members.len());
+        members.iter().take(ENTRIES_MAX).cloned().collect()
+    }
+
+    fn few(&mut self, span: &Range<usize>, key: &str, count: usize) {
+        if count > ENTRIES_MAX {
+            self.error(&(span.start..span.start), format!("more than {ENTRIES_MAX} entries under `{key}`"));
+        }
+    }
+
+    /// Whether an expression can use the name.
+    fn identifier(&mut self, key: &Key) -> bool {
+        const RESERVED: [&str; 4] = ["true", "false", "null", "in"];
+        let starts = key.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let word = key.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let fine = starts && word && !RESERVED.contains(&key.text.as_str());
+        if !fine {
+            let message = format!("`{}` cannot be used in an expression", key.text);
+            self.error_hint(&key.span, message, "use letters, digits and `_`, a letter first");
+        }
+        fine
+    }
+
+    pub(crate) fn cel(&mut self, node: &Node) -> Option<Cel> {
+        let scalar = self.scalar(node, "an expression")?;
+        if scalar.text.trim().is_empty() {
+            self.error(&node.span, "expected an expression, found empty text");
+            return None;
+        }
+        Some(Cel::new(self.source, scalar, node.span.clone()))
+    }
+
+    fn fact(&mut self, key: &Key, node: &Node) -> Option<RawFact> {
+        if !self.identifier(key) {
+            return None;
+        }
+        if let Value::Scalar(scalar) = &node.value
+            && !scalar.is_null()
+        {
+            let kind = self.choice(node, &FactKind::WORDS)?.value;
+            return Some(RawFact { kind, default: None, one_of: Vec::new() });
+        }
+        let fields = self.fields(node, &FACT)?;
+        let Some(kind) = fields.get("type") else {
+            self.error_hint(&key.span, format!("the fact `{}` has no type", key.text), "add `type: string`");
+            return None;
+        };
+        let kind = self.choice(kind, &FactKind::WORDS)?.value;
+        let default = fields.get("default").filter(|node| node.what() != "nothing");
+        let default = default.and_then(|node| self.json_at(node));
+        let one_of =
+            fields.get("one_of").and_then(|node| self.list(node, "a list of values")).unwrap_or_default();
+        let one_of = one_of.iter().filter_map(|node| self.json_at(node)).collect();
+        Some(RawFact { kind, default, one_of })
+    }
+
+    fn json_at(&mut self, node: &Node) -> Option<At<String>> {
+        Some(At { value: self.json(node)?, span: node.span.clone() })
+    }
+
+    /// `defaults:`, and the same options at the top of the file.
+    fn defaults(&mut self, fields: &Fields<'_>, read: &mut ReadFile<'_>) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        if let Some(node) = fields.get("defaults")
+            && let Some(options) = self.fields(node, &TOOL)
+        {
+            settings = self.settings(&options, read);
+        }
+        for key in ["arguments", "undeclared", "invisible"] {
+            let Some((name, node)) = fields.member(key) else { continue };
+            if settings.iter().any(|setting| setting.key == key) {
+                self.error(&name.span, format!("`{key}` is set here and under `defaults`"));
+            }
+            settings.extend(self.setting(key, node, read));
+        }
+        settings
+    }
+
+    fn settings(&mut self, fields: &Fields<'_>, read: &mut ReadFile<'_>) -> Vec<Setting> {
+        let keys = OPTIONS.iter().filter_map(|key| Some((*key, fields.get(key)?)));
+        keys.filter_map(|(key, node)| self.setting(key, node, read)).collect()
+    }
+
+    fn setting(&mut self, key: &'static str, node: &Node, read: &mut ReadFile<'_>) -> Option<Setting> {
+        let arguments = [
+            ("strict", Arguments::Strict),
+            ("coerce", Arguments::Coerce),
+            ("unchecked", Arguments::Unchecked),
+        ];
+        let undeclared = [("schema", Undeclared::Schema), ("refuse", Undeclared::Refuse)];
+        let value = match key {
+            "arguments" => Set::Arguments(self.choice(node, &arguments)?.value),
+            "hidden" => Set::Hidden(self.boolean(node)?.value),
+            "invisible" => Set::Invisible(self.invisible(node)?),
+            "mode" => Set::Mode(self.choice(node, MODES)?.value),
+            "schema" => Set::Schema(self.schema(node, read)?),
+            _ => Set::Undeclared(self.choice(node, &undeclared)?.value),
+        };
+        Some(Setting { key, value, span: node.span.clone() })
+    }
+
+    fn invisible(&mut self, node: &Node) -> Option<InvisibleBy> {
+        let Value::Map(members) = &node.value else {
+            let otherwise = self.choice(node, INVISIBLE)?.value;
+            return Some(InvisibleBy { otherwise, ..InvisibleBy::default() });
+        };
+        let one =
+            |(key, node): &(Key, Rc<Node>)| Some((key.text.clone(), self.choice(node, INVISIBLE)?.value));
+        Some(InvisibleBy { arguments: members.iter().filter_map(one).collect(), ..InvisibleBy::default() })
+    }
+
+    fn schema(&mut self, node: &Node, read: &mut ReadFile<'_>) -> Option<Schema> {
+        let text = match &node.value {
+            Value::Map(_) => self.json(node)?,
+            Value::Scalar(_) => {
+                let path = self.words(node, "a schema: a mapping, or the path of a JSON file")?;
+                match read(&path.value) {
+                    Ok(text) => text,
+                    Err(reason) => {
+                        self.error(&path.span, format!("cannot read the schema `{}`: {reason}", path.value));
+                        return None;
+                    }
+                }
+            }
+            Value::List(_) => {
+                self.expected("a schema: a mapping, or the path of a JSON file", node);
+                return None;
+            }
+        };
+        match json::Document::read(text.into(), &json::Limits::default()) {
+            Ok(document) if document.root().kind() == json::Kind::Object => Some(Schema(Arc::new(document))),
+            Ok(document) => {
+                self.error(&node.span, format!("a schema is an object, not a {}", document.root().kind()));
+                None
+            }
+            Err(fault) => {
+                self.error(&node.span, format!("the schema is no strict JSON: {fault}"));
+                None
+            }
+        }
+    }
+
+    fn tools(&mut self, fields: &Fields<'_>, read: &mut ReadFile<'_>) -> Vec<(At<Glob>, Vec<Setting>)> {
+        let mut tools = Vec::new();
+        for (key, node) in self.raw_nodes(fields, "tools") {
+            let glob = self.glob(&key.text, &key.span);
+            let options = self.fields(&node, &TOOL).map(|options| self.settings(&options, read));
+            if let (Some(glob), Some(options)) = (glob, options) {
+                tools.push((At { value: glob, span: key.span }, options));
+            }
+        }
+        tools
+    }
+
+    pub(crate) fn glob(&mut self, text: &str, span: &Range<usize>) -> Option<Glob> {
+        match Glob::parse(text) {
+            Ok(glob) => Some(glob),
+            Err(GlobError::Empty) => {
+                self.error_hint(
+                    span,
+                    "a tool's name is missing",
+                    "write `tool`, `server/tool`, or a pattern with `*`",
+                );
+                None
+            }
+            Err(error) => {
+                self.error(span, error.to_string());
+                None
+            }
+        }
+    }
+
+    fn rules(&mut self, fields: &Fields<'_>) -> Vec<RawRule> {
+        let Some(node) = fields.get("rules") else { return Vec::new() };
+        let rules = self.list(node, "`rules`: a list").unwrap_or_default();
+        self.few(&node.span, "rules", rules.len());
+        rules.iter().take(ENTRIES_MAX).filter_map(|node| self.rule(node)).collect()
+    }
+
+    /// Reads every part before it gives up, so that all faults of a rule are seen.
+    fn rule(&mut self, node: &Node) -> Option<RawRule> {
+        let fields = self.fields(node, &RULE)?;
+        let name = self.required(&fields, "name").and_then(|node| self.rule_name(node));
+        let tools = fields.get("tools").map(|node| self.globs(node)).unwrap_or_default();
+        let when = fields.get("when").map(|node| self.cel(node));
+        let that = self.required(&fields, "that").and_then(|node| self.cel(node));
+        let otherwise = fields.get("otherwise").map(|node| self.choice(node, OTHERWISE));
+        let because =
+            self.required(&fields, "because").and_then(|node| self.words(node, "a reason for people"));
+        let advice = fields.get("advice").map(|node| self.words(node, "advice for the model"));
+        let mode = fields.get("mode").map(|node| self.choice(node, MODES));
+        Some(RawRule {
+            name: name?,
+            tools,
+            when: flat(when)?,
+            that: that?,
+            otherwise: flat(otherwise)?.map(|at| at.value).unwrap_or_default(),
+            because: because?.value,
+            advice: flat(advice)?.map(|at| at.value),
+            mode: flat(mode)?.map(|at| at.value).unwrap_or_default(),
+        })
+    }
+
+    fn required<'n>(&mut self, fields: &Fields<'n>, key: &str) -> Option<&'n Node> {
+        let found = fields.get(key);
+        if found.is_none() {
+            let at = fields.span.start..fields.span.start;
+            self.error(&at, format!("`{key}` is missing here"));
+        }
+        found
+    }
+
+    /// A rule's name appears in records and beside the names of the other checks.
+    fn rule_name(&mut self, node: &Node) -> Option<At<String>> {
+        let name = self.words(node, "a name")?;
+        let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if !name.value.chars().all(fine) || name.value.len() > 128 {
+            let hint = "use letters, digits, `_`, `-` and `.`, at most 128 of them";
+            self.error_hint(&name.span, format!("`{}` cannot be a rule's name", name.value), hint);
+            return None;
+        }
+        Some(name)
+    }
+
+    fn globs(&mut self, node: &Node) -> Vec<At<Glob>> {
+        let items = self.list(node, "a list of tools").unwrap_or_default();
+        if items.is_empty() && matches!(node.value, Value::List(_)) {
+            self.error_hint(
+                &node.span,
+                "a rule for no tool",
+                "leave `tools` out for all tools with its arguments",
+            );
+        }
+        self.few(&node.span, "tools", items.len());
+        let mut globs = Vec::new();
+        for item in items.iter().take(ENTRIES_MAX) {
+            let Some(text) = self.text(item, "a tool's name or pattern") else { continue };
+            globs.extend(self.glob(&text.value, &text.span).map(|value| At { value, span: text.span }));
+        }
+        globs
+    }
+
+    fn passage(&mut self, node: &Node) -> Option<RawPassage> {
+        if let Value::Scalar(_) = node.value {
+            let passes = self.choice(node, &[("pass", true), ("deny", false)])?.value;
+            return Some(if passes { RawPassage::Pass } else { RawPassage::Deny });
+        }
+        let fields = self.fields(node, &RULING)?;
+        let that = self.required(&fields, "that").and_then(|node| self.cel(node));
+        let because =
+            self.required(&fields, "because").and_then(|node| self.words(node, "a reason for people"));
+        let otherwise = fields.get("otherwise").map(|node| self.choice(node, OTHERWISE));
+        Some(RawPassage::Ruled {
+            that: that?,
+            otherwise: flat(otherwise)?.map(|at| at.value).unwrap_or_default(),
+            because: because?.value,
+        })
+    }
+}
+
+/// Not given is fine, given and wrong is not.
+fn flat<T>(given: Option<Option<T>>) -> Option<Option<T>> {
+    match given {
+        None => Some(None),
+        Some(read) => read.map(Some),
+    }
+}
