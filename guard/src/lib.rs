@@ -3,11 +3,18 @@
 //! It knows no protocol, does no input or output, asks no clock and reads no environment.
 
 pub mod call_shape;
+mod catalogue;
 pub mod cel;
+mod check;
 pub mod decimal;
+pub mod decision;
 pub mod definition;
+pub mod facts;
+pub mod finding;
 pub mod function;
+mod guard;
 pub mod json;
+pub mod ledger;
 pub mod look;
 pub mod messages;
 pub mod permit;
@@ -18,3 +25,7 @@ pub mod schema;
 pub mod session;
 pub mod text;
 pub mod world;
+
+pub use decision::{Decision, Outcome};
+pub use facts::Facts;
+pub use guard::{Call, Guard, MethodCall, Ruled};

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::json::Value;
+use crate::proposal::CallKey;
 
 /// One allowed call: what was decided on, byte for byte.
 ///
@@ -14,23 +14,13 @@ pub struct Permit {
     tool: String,
     id: Option<String>,
     arguments: Bytes,
-    /// [`Value::digest`] of `arguments`.
-    digest: [u8; 32],
+    call: CallKey,
 }
 
 impl Permit {
-    /// Grants the call of `tool` with exactly these arguments.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "granted by the decision engine, which is built on this")
-    )]
-    pub(crate) fn new(tool: &str, id: Option<&str>, arguments: Value<'_>) -> Permit {
-        Permit {
-            tool: tool.to_owned(),
-            id: id.map(str::to_owned),
-            arguments: arguments.document().source().slice(arguments.span()),
-            digest: arguments.digest(),
-        }
+    /// Grants the call of `tool` with exactly these arguments, whose key `call` is.
+    pub(crate) fn new(tool: &str, id: Option<&str>, arguments: Bytes, call: CallKey) -> Permit {
+        Permit { tool: tool.to_owned(), id: id.map(str::to_owned), arguments, call }
     }
 
     /// The tool, as it was called.
@@ -51,31 +41,15 @@ impl Permit {
         &self.arguments
     }
 
-    /// [`Value::digest`] of the arguments: equal for equal arguments however they are written.
+    /// Tool and arguments by value: equal for equal calls however they are written.
     #[must_use]
-    pub fn digest(&self) -> [u8; 32] {
-        self.digest
+    pub fn call(&self) -> CallKey {
+        self.call
     }
 
     /// Uses the permit up.
     #[must_use]
     pub fn into_arguments(self) -> Bytes {
         self.arguments
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Permit;
-    use crate::json::{Document, Limits};
-
-    #[test]
-    fn holds_the_bytes_of_the_arguments_only() {
-        let frame = Document::read(r#"{"arguments": {"n": 1.10} }"#.into(), &Limits::default()).unwrap();
-        let arguments = frame.root().get("arguments").unwrap();
-        let permit = Permit::new("pay", Some("c1"), arguments);
-        assert_eq!((permit.tool(), permit.id()), ("pay", Some("c1")));
-        assert_eq!(permit.digest(), arguments.digest());
-        assert_eq!(&permit.into_arguments()[..], br#"{"n": 1.10}"#);
     }
 }

@@ -48,15 +48,15 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 pub use bind::{Bound, BoundDefinition, BoundRule, BoundTool, Listed, Listing};
+pub use check::DEFINITIONS_MAX;
 pub use facts::{Fact, FactKind};
 pub use glob::{Glob, GlobError, Literalness, PATTERN_BYTES_MAX};
 pub use merge::Conflict;
 pub use methods::{Methods, Passage, Ruling};
 pub use options::{Arguments, Invisible, InvisibleBy, Mode, Schema, ToolOptions, Undeclared};
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
-pub use rules::{Condition, Definition, Otherwise, Rule};
-pub use check::DEFINITIONS_MAX;
 pub use raw::ENTRIES_MAX;
+pub use rules::{Condition, Definition, Otherwise, Rule};
 pub use tree::{FILE_BYTES_MAX, NESTING_MAX, VALUES_MAX};
 
 use problem::Source;

@@ -26,7 +26,8 @@ fn forwarded(schema: Value<'_>, arguments: Value<'_>) -> Option<Document> {
 
 #[test]
 fn accepts_and_sends_what_the_original_does() {
-    let key = |input: Value<'_>| (input.get("schema").unwrap().digest(), input.get("arguments").unwrap().digest());
+    let key =
+        |input: Value<'_>| (input.get("schema").unwrap().digest(), input.get("arguments").unwrap().digest());
     let mut deviations: BTreeMap<_, String> = rows(include_str!("data/oracle/solvi_coerce_deviations.jsonl"))
         .map(|row| {
             let reason = row.root().get("reason").and_then(Value::as_str).unwrap().to_owned();

@@ -1,0 +1,171 @@
+//! A server's tools as they were first listed, each with what the policy says about it.
+//!
+//! The list first accepted counts: a tool whose definition changes later is judged by its first schema, and its
+//! calls ask, for whoever chose the tool chose another one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::json::{Document, Value};
+use crate::look::{fold, look_alike};
+use crate::policy::{Bound, BoundTool, Listed, Listing, Policy};
+use crate::schema::Schema;
+
+/// Every tool that was listed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Catalogue {
+    /// Those that the last listing has.
+    tools: BTreeMap<String, Arc<Tool>>,
+    /// The first definition of every tool that was ever listed.
+    first: BTreeMap<String, Arc<Document>>,
+    /// Listed names by their fold, for look-alikes.
+    folds: BTreeMap<String, String>,
+}
+
+/// One tool.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    /// What the policy says.
+    pub(crate) bound: Arc<BoundTool>,
+    /// The schema that its arguments are judged by, or why there is none.
+    pub(crate) schema: Result<Schema, String>,
+    /// What its results should look like.
+    pub(crate) output: Option<Schema>,
+    /// Why its definition cannot be relied on: its calls ask.
+    pub(crate) doubt: Option<String>,
+}
+
+impl Catalogue {
+    /// The next listing, and what a person should know of it.
+    pub(crate) fn adopt(
+        &self,
+        (policy, server): (&Policy, &str),
+        listing: impl IntoIterator<Item = (String, Result<Document, String>)>,
+    ) -> (Catalogue, Vec<String>) {
+        let mut warnings = Vec::new();
+        let entries = entries(listing, &mut warnings);
+        let mut first = self.first.clone();
+        let mut doubts: BTreeMap<&str, String> = BTreeMap::new();
+        for (name, entry) in &entries {
+            match entry {
+                Entry::Doubtful(why) => drop(doubts.insert(name, why.clone())),
+                Entry::Read(definition) => match first.get(name) {
+                    None => drop(first.insert(name.clone(), Arc::clone(definition))),
+                    Some(before) if before.root() == definition.root() => {}
+                    Some(before) => {
+                        let what = changed(before.root(), definition.root());
+                        doubts.insert(
+                            name,
+                            format!("the server changed it after it was first listed ({what})"),
+                        );
+                    }
+                },
+            }
+        }
+        warnings.extend(doubts.iter().map(|(name, why)| format!("tool `{name}`: {why}; its calls ask")));
+        let listed = |name: &String| Listed {
+            name: entries.get_key_value(name).map_or("", |(name, _)| name.as_str()),
+            schema: first.get(name).and_then(|definition| definition.root().get("inputSchema")),
+        };
+        let (bound, problems) = policy.bind(server, &Listing::of(entries.keys().map(listed).collect()));
+        warnings.extend(problems.iter().map(ToString::to_string));
+        let tools = entries.keys().filter_map(|name| {
+            let tool = tool(&bound, name, first.get(name).map(AsRef::as_ref), doubts.get(name.as_str()))?;
+            if let (Err(why), true) = (&tool.schema, tool.bound.visible()) {
+                warnings.push(format!("tool `{name}`: {why}; its calls ask"));
+            }
+            Some((name.clone(), Arc::new(tool)))
+        });
+        let tools: BTreeMap<String, Arc<Tool>> = tools.collect();
+        let folds = tools.keys().map(|name| (fold(name), name.clone())).collect();
+        (Catalogue { tools, first, folds }, warnings)
+    }
+
+    /// The same tools under another policy.
+    pub(crate) fn under(&self, policy: &Policy, server: &str) -> (Catalogue, Vec<String>) {
+        let again = self.tools.keys().map(|name| {
+            let definition = self.first.get(name).map(|definition| Document::clone(definition));
+            (name.clone(), definition.ok_or_else(|| "its definition was never readable".to_owned()))
+        });
+        let doubts: BTreeMap<&String, &String> =
+            self.tools.iter().filter_map(|(name, tool)| Some((name, tool.doubt.as_ref()?))).collect();
+        let (mut next, warnings) = self.adopt((policy, server), again);
+        for (name, doubt) in doubts {
+            // A new policy does not undo a doubt about the server.
+            if let Some(tool) = next.tools.get_mut(name).and_then(Arc::get_mut) {
+                tool.doubt.get_or_insert_with(|| doubt.clone());
+            }
+        }
+        (next, warnings)
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
+    }
+
+    /// A listed name that this one could be taken for, and how they differ.
+    pub(crate) fn resembled(&self, name: &str) -> Option<(&str, String)> {
+        let listed = self.folds.get(&fold(name)).map(String::as_str);
+        let mut all = listed.into_iter().chain(self.names());
+        all.find_map(|listed| look_alike(name, listed).map(|look| (listed, look.to_string())))
+    }
+}
+
+enum Entry {
+    Read(Arc<Document>),
+    Doubtful(String),
+}
+
+fn entries(
+    listing: impl IntoIterator<Item = (String, Result<Document, String>)>,
+    warnings: &mut Vec<String>,
+) -> BTreeMap<String, Entry> {
+    let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+    for (name, definition) in listing {
+        if name.is_empty() {
+            warnings
+                .push("the server lists a tool without a name that can be read; it cannot be called".into());
+            continue;
+        }
+        let entry = match definition {
+            Ok(definition) => Entry::Read(Arc::new(definition)),
+            Err(why) => Entry::Doubtful(format!("its definition cannot be read for certain: {why}")),
+        };
+        let twice = match (entries.remove(&name), entry) {
+            (None, entry) => entry,
+            (Some(Entry::Read(a)), Entry::Read(b)) if a.root() == b.root() => Entry::Read(a),
+            (Some(_), _) => Entry::Doubtful("the server lists it twice, differently".into()),
+        };
+        entries.insert(name, twice);
+    }
+    entries
+}
+
+fn tool(bound: &Bound, name: &str, definition: Option<&Document>, doubt: Option<&String>) -> Option<Tool> {
+    let bound = bound.tool(name)?;
+    let own = bound.options.as_ref().and_then(|options| options.schema.clone());
+    let member = |key: &str| definition.and_then(|definition| definition.root().get(key));
+    let schema = match (&own, definition) {
+        (Some(schema), _) => Schema::compile(schema.document().root()),
+        (None, Some(_)) => Schema::adopt(member("inputSchema")),
+        (None, None) => Schema::any_object(),
+    };
+    // A result is only reported on: a schema that cannot be used costs nothing but the report.
+    let output = member("outputSchema").and_then(|schema| Schema::compile(schema).ok());
+    let schema = schema.map_err(|why| format!("its schema cannot be used: {why}"));
+    Some(Tool { bound, schema, output, doubt: doubt.cloned() })
+}
+
+/// Which members of a definition differ.
+fn changed(before: Value<'_>, after: Value<'_>) -> String {
+    let mut names: Vec<&str> = before.members().chain(after.members()).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| before.get(name) != after.get(name));
+    names.truncate(8);
+    names.join(", ")
+}

@@ -1,0 +1,154 @@
+//! The variables of one call, as expressions read them. Each is made when it is first asked for.
+
+use std::cell::{Cell, OnceCell};
+use std::sync::Arc;
+
+use crate::cel::{self, Budget, Env, Failure};
+use crate::facts::Facts;
+use crate::json::{Document, Value};
+use crate::messages::Conversation;
+use crate::policy::{BoundDefinition, Policy};
+use crate::schema::Schema;
+use crate::session::Session;
+use crate::world::World;
+
+/// Definitions that read definitions: the policy has no cycles, this bounds the stack all the same.
+const DEFINITION_DEPTH_MAX: usize = 32;
+
+/// One call, or one other request, as expressions see it.
+pub(crate) struct CallEnv<'a> {
+    pub(crate) policy: &'a Policy,
+    /// Those of the tool, checked against its schema; the policy's own stand in for what is not among them.
+    pub(crate) definitions: &'a [BoundDefinition],
+    pub(crate) server: &'a str,
+    pub(crate) tool: &'a str,
+    /// The arguments decided on; for a request that is no call, `{}`.
+    pub(crate) arguments: Value<'a>,
+    /// The method of a request that is no call; empty for a call.
+    pub(crate) method: &'a str,
+    /// `params` of a request that is no call.
+    pub(crate) params: Option<Value<'a>>,
+    pub(crate) schema: Option<&'a Schema>,
+    pub(crate) facts: &'a Facts,
+    pub(crate) session: &'a Session,
+    pub(crate) world: &'a dyn World,
+    lazy: Lazy<'a>,
+}
+
+#[derive(Default)]
+struct Lazy<'a> {
+    texts: OnceCell<cel::Value<'a>>,
+    conversation: OnceCell<Arc<Conversation>>,
+    with_defaults: OnceCell<Document>,
+    definition_depth: Cell<usize>,
+}
+
+impl<'a> CallEnv<'a> {
+    pub(crate) fn new(
+        (policy, server, tool): (&'a Policy, &'a str, &'a str),
+        arguments: Value<'a>,
+        facts: &'a Facts,
+        session: &'a Session,
+        world: &'a dyn World,
+    ) -> CallEnv<'a> {
+        CallEnv {
+            policy,
+            definitions: &[],
+            server,
+            tool,
+            arguments,
+            method: "",
+            params: None,
+            schema: None,
+            facts,
+            session,
+            world,
+            lazy: Lazy::default(),
+        }
+    }
+
+    /// Every decoded key and string of the arguments, so that no escape can hide a path.
+    fn texts(&self) -> cel::Value<'_> {
+        let texts = self.lazy.texts.get_or_init(|| {
+            let (document, span) = (self.arguments.document(), self.arguments.span());
+            let inside = |value: &Value<'_>| span.contains(&value.span().start);
+            let strings = document.all().filter(inside).filter_map(Value::as_str);
+            cel::Value::list(strings.map(cel::Value::text))
+        });
+        texts.clone()
+    }
+
+    fn conversation(&self) -> &Conversation {
+        self.lazy.conversation.get_or_init(|| self.session.conversation())
+    }
+
+    fn definition(&self, name: &str) -> Option<cel::Value<'_>> {
+        let bound = self.definitions.iter().find(|definition| definition.name == name);
+        let expression = match bound {
+            Some(definition) => &definition.value,
+            None => {
+                let definitions = self.policy.definitions();
+                &definitions.iter().find(|definition| definition.name == name)?.value.expression
+            }
+        };
+        let depth = &self.lazy.definition_depth;
+        if depth.get() >= DEFINITION_DEPTH_MAX {
+            return Some(cel::Value::failed(Failure::error("definitions are nested too deep")));
+        }
+        depth.set(depth.get() + 1);
+        let value = expression.evaluate(self, &mut Budget::default());
+        depth.set(depth.get() - 1);
+        Some(value.unwrap_or_else(|failure| {
+            let message = format!("`defs.{name}`: {}", failure.message);
+            cel::Value::failed(Failure { message, ..failure })
+        }))
+    }
+}
+
+impl Env for CallEnv<'_> {
+    fn variable(&self, name: &str) -> Option<cel::Value<'_>> {
+        Some(match name {
+            "args" => cel::Value::Json(self.arguments),
+            "conversation" => cel::Value::text(self.conversation().text()),
+            "facts" => self.facts.all(),
+            "now" => match self.world.now() {
+                Ok(now) => cel::Value::Timestamp(now),
+                Err(unknown) => cel::Value::missing(unknown.0),
+            },
+            "method" => cel::Value::text(self.method),
+            "params" => cel::Value::Json(self.params?),
+            "payload" => cel::Value::text(self.arguments.raw()),
+            "server" => cel::Value::text(self.server),
+            "texts" => self.texts(),
+            "tool" => cel::Value::text(self.tool),
+            "user_request" => cel::Value::text(self.conversation().user_request()),
+            _ => return None,
+        })
+    }
+
+    fn member(&self, variable: &str, name: &str) -> Option<cel::Value<'_>> {
+        match variable {
+            "facts" => self.facts.member(name),
+            "defs" => self.definition(name),
+            _ => None,
+        }
+    }
+
+    fn world(&self) -> &dyn World {
+        self.world
+    }
+
+    fn with_defaults<'b>(&'b self, arguments: cel::Value<'b>) -> Result<cel::Value<'b>, Failure> {
+        let cel::Value::Json(value) = arguments else {
+            return Err(Failure::error("`with_defaults` is for `args`"));
+        };
+        let Some(schema) = self.schema else {
+            return Err(Failure::unknown("the tool's schema is not known, so its defaults are not"));
+        };
+        if value.ordinal() != self.arguments.ordinal() {
+            return Err(Failure::error("`with_defaults` is for `args` as a whole"));
+        }
+        let filled = self.lazy.with_defaults.get_or_init(|| schema.with_defaults(value));
+        Ok(cel::Value::Json(filled.root()))
+    }
+}

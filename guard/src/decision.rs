@@ -1,0 +1,219 @@
+//! A decision: what is to happen to a call, why, and what exactly is sent.
+
+use std::fmt;
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+
+use crate::finding::{Effect, Evidence, Finding};
+use crate::json::Value;
+use crate::permit::Permit;
+use crate::proposal::CallKey;
+use crate::schema::{Change, Edit};
+use crate::world::Answers;
+
+/// What is to happen. Ordered: the greater one wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// Sent on.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// Refused.
+    Deny,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outcome::Allow => "allow",
+            Outcome::Ask => "ask",
+            Outcome::Deny => "deny",
+        })
+    }
+}
+
+/// What was decided on one call.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// What is to happen.
+    pub outcome: Outcome,
+    /// What would happen if nothing were set to *monitor*; `outcome <= would`.
+    pub would: Outcome,
+    /// The tool, as called.
+    pub tool: String,
+    /// The call's own id, when it came with one.
+    pub call_id: Option<String>,
+    /// Every check that did not pass, in deciding order: denies, asks, what could not be evaluated. Those that
+    /// are only monitored are among them.
+    pub findings: Vec<Finding>,
+    /// Changes to the arguments as sent, as ranges of their document's source; empty when they go on byte for
+    /// byte.
+    pub edits: Vec<Edit>,
+    /// The same changes for people.
+    pub changes: Vec<Change>,
+    /// The JSON text of the arguments that was decided on and is sent.
+    pub arguments: Bytes,
+    /// Tool and arguments by value.
+    pub call: CallKey,
+    /// What the world was asked.
+    pub answers: Answers,
+    /// [`crate::policy::Policy::digest`] of the policy that decided; zeros without one.
+    pub policy: [u8; 32],
+    /// What a person approves who approves: this tool, this call, these arguments, these reasons. Empty when
+    /// nothing stands against the call.
+    pub approval_key: String,
+}
+
+impl Decision {
+    /// Orders the findings and draws the conclusion: any deny beats every ask, wherever it stands, and what
+    /// could not be evaluated asks only when nothing failed.
+    pub(crate) fn conclude(
+        tool: &str,
+        call_id: Option<&str>,
+        arguments: Value<'_>,
+        mut findings: Vec<Finding>,
+    ) -> Decision {
+        // Stable: within one effect the deciding order stays.
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.effect));
+        let mut decision = Decision {
+            outcome: outcome_of(findings.iter().filter(|finding| !finding.monitor)),
+            would: outcome_of(findings.iter()),
+            tool: tool.to_owned(),
+            call_id: call_id.map(str::to_owned),
+            findings,
+            edits: Vec::new(),
+            changes: Vec::new(),
+            arguments: arguments.document().source().slice(arguments.span()),
+            call: CallKey::of(tool, arguments),
+            answers: Answers::default(),
+            policy: [0; 32],
+            approval_key: String::new(),
+        };
+        if decision.would != Outcome::Allow {
+            decision.approval_key = approval_key(&decision);
+        }
+        decision
+    }
+
+    /// The findings that decide, or would: what could not be evaluated is none when something failed.
+    pub fn deciding(&self) -> impl Iterator<Item = &Finding> {
+        let failed = self.findings.iter().any(|finding| finding.effect > Effect::Unevaluated);
+        self.findings.iter().filter(move |finding| !failed || finding.effect > Effect::Unevaluated)
+    }
+
+    /// Names of the checks that failed, denies first.
+    pub fn failed(&self) -> impl Iterator<Item = &str> {
+        let failed = self.findings.iter().filter(|finding| finding.effect > Effect::Unevaluated);
+        failed.map(|finding| finding.check.as_str())
+    }
+
+    /// Why, in English, denies first.
+    pub fn reasons(&self) -> impl Iterator<Item = &str> {
+        self.deciding().map(|finding| finding.reason.as_str())
+    }
+
+    /// All quotations.
+    pub fn evidence(&self) -> impl Iterator<Item = &Evidence> {
+        self.findings.iter().flat_map(|finding| &finding.evidence)
+    }
+
+    /// Only rules of the policy ask, and all of them could be evaluated: what a standing approval may cover.
+    #[must_use]
+    pub fn policy_only(&self) -> bool {
+        self.would == Outcome::Ask
+            && self.findings.iter().all(|finding| finding.is_rule && finding.effect == Effect::Ask)
+    }
+
+    /// The proof that the call may be made, if it may. Taken once: a decision is used up by it.
+    ///
+    /// # Errors
+    /// The decision itself, when it does not allow the call.
+    pub fn into_permit(self) -> Result<Permit, Box<Decision>> {
+        match self.outcome {
+            Outcome::Allow => Ok(Permit::new(&self.tool, self.call_id.as_deref(), self.arguments, self.call)),
+            Outcome::Ask | Outcome::Deny => Err(Box::new(self)),
+        }
+    }
+}
+
+fn outcome_of<'a>(findings: impl Iterator<Item = &'a Finding>) -> Outcome {
+    match findings.map(|finding| finding.effect).max() {
+        None => Outcome::Allow,
+        Some(Effect::Unevaluated | Effect::Ask) => Outcome::Ask,
+        Some(Effect::Deny) => Outcome::Deny,
+    }
+}
+
+/// 32 hex digits over the call by value, its id, and the reasons, each with its length before it.
+fn approval_key(decision: &Decision) -> String {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_be_bytes());
+        hash.update(bytes);
+    };
+    part(decision.call.as_bytes());
+    part(decision.call_id.as_deref().unwrap_or_default().as_bytes());
+    decision.findings.iter().for_each(|finding| part(finding.reason.as_bytes()));
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Document, Limits};
+    use crate::refusal::NextStep;
+
+    fn conclude(findings: Vec<Finding>) -> Decision {
+        let arguments = Document::read(r#"{"a":1}"#.into(), &Limits::default()).unwrap();
+        Decision::conclude("t", Some("c1"), arguments.root(), findings)
+    }
+
+    fn finding(check: &str, effect: Effect) -> Finding {
+        Finding::new(check, effect, NextStep::TellUser, format!("because of {check}"))
+    }
+
+    #[test]
+    fn a_deny_beats_every_ask_wherever_it_stands() {
+        use Effect::{Ask, Deny, Unevaluated};
+        let decision = conclude(vec![
+            finding("a", Ask),
+            finding("b", Unevaluated),
+            finding("c", Deny),
+            finding("d", Ask),
+            finding("e", Deny),
+        ]);
+        assert_eq!(decision.outcome, Outcome::Deny);
+        assert_eq!(decision.failed().collect::<Vec<_>>(), ["c", "e", "a", "d"]);
+        assert_eq!(
+            decision.reasons().count(),
+            4,
+            "what could not be evaluated is no reason beside a failure"
+        );
+        assert_eq!(conclude(vec![finding("a", Unevaluated)]).outcome, Outcome::Ask);
+        assert_eq!(conclude(vec![finding("a", Unevaluated)]).reasons().count(), 1);
+        assert_eq!(conclude(Vec::new()).outcome, Outcome::Allow);
+    }
+
+    #[test]
+    fn monitored_findings_decide_nothing_and_are_kept() {
+        let mut seen = finding("a", Effect::Deny);
+        seen.monitor = true;
+        let decision = conclude(vec![finding("b", Effect::Ask), seen.clone()]);
+        assert_eq!((decision.outcome, decision.would), (Outcome::Ask, Outcome::Deny));
+        let decision = conclude(vec![seen]);
+        assert_eq!((decision.outcome, decision.would), (Outcome::Allow, Outcome::Deny));
+        assert!(decision.into_permit().is_ok());
+    }
+
+    #[test]
+    fn an_approval_is_for_this_call_and_these_reasons() {
+        let key = |findings| conclude(findings).approval_key;
+        let one = key(vec![finding("a", Effect::Ask)]);
+        assert_eq!(one.len(), 32);
+        assert_eq!(one, key(vec![finding("a", Effect::Ask)]));
+        assert_ne!(one, key(vec![finding("b", Effect::Ask)]));
+        assert_ne!(one, key(vec![finding("a", Effect::Ask), finding("b", Effect::Ask)]));
+        assert_eq!(key(Vec::new()), "");
+    }
+}

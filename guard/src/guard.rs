@@ -1,0 +1,408 @@
+//! The guard of one server: a policy, facts, and the tools that the server listed. It decides calls.
+
+use std::sync::Arc;
+
+use crate::catalogue::{Catalogue, Tool};
+use crate::check::arguments::{self, Checked};
+use crate::check::env::CallEnv;
+use crate::check::rules;
+use crate::decision::{Decision, Outcome};
+use crate::definition::CheckInfo;
+use crate::facts::Facts;
+use crate::finding::{Effect, Finding, NextStep};
+use crate::json::{Document, Value};
+use crate::ledger::Snapshot;
+use crate::messages::Conversation;
+use crate::policy::{Arguments, Mode, Otherwise, Passage, Policy, ToolOptions};
+use crate::refusal::{FindingView, Language, OnFailure, Refusal};
+use crate::schema::{Coerced, Mismatch};
+use crate::session::Session;
+use crate::world::{Recorded, World};
+
+/// The check that a tool is offered at all.
+const KNOWN_TOOL: &str = "known_tool";
+/// The check that a tool is what it was when it was first listed.
+const TOOL_CERTAIN: &str = "tool_certain";
+/// The check that the policy makes sense for a tool.
+const POLICY_FITS: &str = "policy_fits";
+
+/// A call to decide on.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The tool, as called.
+    pub tool: &'a str,
+    /// The call's own id, if it has one: an approval is for it alone.
+    pub id: Option<&'a str>,
+    /// The arguments; missing or null ones are the empty object ([`Document::empty_object`]).
+    pub arguments: Value<'a>,
+}
+
+/// A request that is no call.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodCall<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// Its params.
+    pub params: Option<Value<'a>>,
+    /// The server sent it; otherwise the client did.
+    pub is_servers: bool,
+}
+
+/// What becomes of a request that is no call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruled {
+    /// What is to happen.
+    pub outcome: Outcome,
+    /// Why, for people; empty when it passes.
+    pub text: String,
+}
+
+/// Decides calls to one server. Immutable; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    policy: Policy,
+    server: Arc<str>,
+    facts: Facts,
+    /// Nothing while the server's tools are not known.
+    catalogue: Option<Arc<Catalogue>>,
+    language: Arc<Language>,
+    is_monitoring: bool,
+}
+
+impl Guard {
+    /// A guard that does not know the server's tools yet.
+    #[must_use]
+    pub fn new(policy: Policy, server: &str, facts: Facts) -> Guard {
+        let language = Arc::new(Language::english());
+        Guard { policy, server: server.into(), facts, catalogue: None, language, is_monitoring: false }
+    }
+
+    /// Decides, and lets nothing follow: every finding is one that is only observed.
+    #[must_use]
+    pub fn monitoring(mut self, is_monitoring: bool) -> Guard {
+        self.is_monitoring = is_monitoring;
+        self
+    }
+
+    /// Other words for the model.
+    #[must_use]
+    pub fn in_language(mut self, language: Language) -> Guard {
+        self.language = Arc::new(language);
+        self
+    }
+
+    /// The guard with a listing: name and definition of each tool (all pages), or why a definition cannot be
+    /// read. And what a person should know of it.
+    #[must_use]
+    pub fn adopt(
+        &self,
+        listing: impl IntoIterator<Item = (String, Result<Document, String>)>,
+    ) -> (Guard, Vec<String>) {
+        let before = self.catalogue.clone().unwrap_or_default();
+        let (catalogue, warnings) = before.adopt((&self.policy, &self.server), listing);
+        (Guard { catalogue: Some(Arc::new(catalogue)), ..self.clone() }, warnings)
+    }
+
+    /// The guard under another policy, with the tools it knows.
+    #[must_use]
+    pub fn under(&self, policy: Policy, facts: Facts) -> (Guard, Vec<String>) {
+        let next = Guard { policy, facts, ..self.clone() };
+        let Some(catalogue) = &self.catalogue else { return (next, Vec::new()) };
+        let (catalogue, warnings) = catalogue.under(&next.policy, &next.server);
+        (Guard { catalogue: Some(Arc::new(catalogue)), ..next }, warnings)
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The facts.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The server's name.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Nothing follows from any decision, by [`Guard::monitoring`] or the policy's own `mode`.
+    #[must_use]
+    pub fn is_monitoring(&self) -> bool {
+        self.is_monitoring || self.policy.mode() == Mode::Monitor
+    }
+
+    /// Whether the server's tools are known.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.catalogue.is_some()
+    }
+
+    /// Whether the server's last listing has this tool.
+    #[must_use]
+    pub fn lists(&self, tool: &str) -> bool {
+        self.catalogue.as_ref().is_some_and(|catalogue| catalogue.tool(tool).is_some())
+    }
+
+    /// The tools of the server's last listing.
+    pub fn tools(&self) -> impl Iterator<Item = &str> {
+        self.catalogue.iter().flat_map(|catalogue| catalogue.names())
+    }
+
+    /// Whether a client is shown this tool: by the policy alone, so that it never changes within a session.
+    #[must_use]
+    pub fn offers(&self, tool: &str) -> bool {
+        self.policy.tool(&self.server, tool).is_some_and(|options| !options.hidden)
+    }
+
+    /// The options in force for a tool; nothing when it is not offered.
+    #[must_use]
+    pub fn options(&self, tool: &str) -> Option<Arc<ToolOptions>> {
+        match self.tool(tool) {
+            Some(tool) => tool.bound.options.clone(),
+            None => self.policy.tool(&self.server, tool),
+        }
+    }
+
+    /// Whether deciding on this tool's calls may take longer than a pump's thread should.
+    #[must_use]
+    pub fn is_expensive(&self, tool: &str) -> bool {
+        self.tool(tool).is_some_and(|tool| tool.schema.as_ref().is_ok_and(crate::schema::Schema::expensive))
+    }
+
+    /// Whether any rule reads what was said: then tool outputs belong into the session.
+    #[must_use]
+    pub fn reads_conversation(&self) -> bool {
+        let definitions = self.policy.definitions().iter().map(|definition| &definition.value);
+        let rules =
+            self.policy.rules().iter().flat_map(|rule| rule.when.iter().chain(std::iter::once(&rule.that)));
+        let mut variables =
+            rules.chain(definitions).flat_map(|condition| &condition.expression.reads().variables);
+        variables.any(|name| name == "conversation" || name == "user_request")
+    }
+
+    fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.catalogue.as_ref()?.tool(name)
+    }
+
+    /// Decides on a call. `past` is what the ledger's step knows of this session.
+    #[must_use]
+    pub fn decide(
+        &self,
+        call: &Call<'_>,
+        session: &Session,
+        past: &Snapshot<'_>,
+        world: &dyn World,
+    ) -> Decision {
+        // No check reads the past yet; `once` and budgets will.
+        let _ = past;
+        let recorded = Recorded::new(world);
+        let mut findings = Vec::new();
+        let coerced = self.judge(call, session, &recorded, &mut findings);
+        let arguments = coerced.as_ref().map_or(call.arguments, |(_, document)| document.root());
+        let tool_monitors = self.options(call.tool).is_some_and(|options| options.mode == Mode::Monitor);
+        if self.is_monitoring() || tool_monitors {
+            findings.iter_mut().for_each(|finding| finding.monitor = true);
+        }
+        let mut decision = Decision::conclude(call.tool, call.id, arguments, findings);
+        if let Some((coerced, _)) = coerced {
+            (decision.edits, decision.changes) = (coerced.edits, coerced.changes);
+        }
+        decision.answers = recorded.into_answers();
+        decision.policy = self.policy.digest();
+        decision
+    }
+
+    fn judge(
+        &self,
+        call: &Call<'_>,
+        session: &Session,
+        world: &dyn World,
+        findings: &mut Vec<Finding>,
+    ) -> Option<(Coerced, Document)> {
+        let options = match self.offered(call.tool) {
+            Ok(options) => options,
+            // What is not offered is judged no further: there is nothing to judge it by.
+            Err(finding) => {
+                findings.push(*finding);
+                return None;
+            }
+        };
+        let tool = self.tool(call.tool).cloned();
+        // Without a listing a policy still decides, by what it says itself.
+        let unlisted =
+            tool.is_none().then(|| self.policy.bind(&self.server, &crate::policy::Listing::unknown()).0);
+        let bound = match &tool {
+            Some(tool) => Some(Arc::clone(&tool.bound)),
+            None => unlisted.and_then(|bound| bound.tool(call.tool)),
+        }?;
+        let own = options.schema.as_ref().filter(|_| tool.is_none()).map(|schema| {
+            crate::schema::Schema::compile(schema.document().root()).map_err(|why| why.to_string())
+        });
+        let schema = tool.as_ref().map(|tool| &tool.schema).or(own.as_ref());
+        if let Some(doubt) = tool.as_ref().and_then(|tool| tool.doubt.as_ref()) {
+            findings.push(Finding::new(
+                TOOL_CERTAIN,
+                Effect::Ask,
+                NextStep::TellUser,
+                format!("`{}`: {doubt}", call.tool),
+            ));
+        }
+        for problem in &bound.problems {
+            let reason = format!("the policy cannot be applied to this tool: {}", problem.message());
+            findings.push(Finding::new(POLICY_FITS, Effect::Ask, NextStep::TellUser, reason));
+        }
+        let Checked { findings: found, coerced, are_valid } = match schema {
+            Some(schema) => {
+                arguments::check(&options, schema.as_ref().map_err(String::as_str), call.arguments)
+            }
+            None => self.unlisted_arguments(&options, call.arguments),
+        };
+        findings.extend(found);
+        let decided =
+            coerced.as_ref().map_or(call.arguments, |(_, document): &(_, Document)| document.root());
+        let mut env =
+            CallEnv::new((&self.policy, &self.server, call.tool), decided, &self.facts, session, world);
+        env.schema = schema.and_then(|schema| schema.as_ref().ok());
+        env.definitions = &bound.definitions;
+        rules::check(&bound.rules, &env, are_valid, findings);
+        coerced
+    }
+
+    /// Nothing is known of the schema: only what holds for all arguments is checked.
+    fn unlisted_arguments(&self, options: &ToolOptions, arguments: Value<'_>) -> Checked {
+        let unchecked = ToolOptions { arguments: Arguments::Unchecked, ..options.clone() };
+        arguments::check(&unchecked, Err("it was not listed"), arguments)
+    }
+
+    /// Whether a tool may be called at all; compared byte for byte with what the server listed.
+    fn offered(&self, name: &str) -> Result<Arc<ToolOptions>, Box<Finding>> {
+        let deny = |next, reason| Box::new(Finding::new(KNOWN_TOOL, Effect::Deny, next, reason));
+        if let Some(catalogue) = &self.catalogue
+            && catalogue.tool(name).is_none()
+        {
+            return Err(match catalogue.resembled(name).filter(|(listed, _)| self.offers(listed)) {
+                Some((listed, how)) => deny(
+                    NextStep::UseAsWritten,
+                    format!("there is no tool of this name; it {how} from `{listed}`"),
+                ),
+                None => deny(NextStep::NotOffered, "the server lists no tool of this name".to_owned()),
+            });
+        }
+        let hidden = || deny(NextStep::NotOffered, "the policy does not offer this tool".to_owned());
+        match self.options(name) {
+            Some(options) if !options.hidden => Ok(options),
+            _ => Err(hidden()),
+        }
+    }
+
+    /// Decides on a request that is no call, by `methods:` and `server_requests:`.
+    #[must_use]
+    pub fn method(&self, call: &MethodCall<'_>, session: &Session, world: &dyn World) -> Ruled {
+        let methods = if call.is_servers { self.policy.server_requests() } else { self.policy.methods() };
+        let ruling = match methods.of(call.method) {
+            Passage::Pass => return Ruled { outcome: Outcome::Allow, text: String::new() },
+            Passage::Deny => {
+                let text = format!("the policy does not let `{}` pass", call.method);
+                return Ruled { outcome: Outcome::Deny, text };
+            }
+            Passage::Ruled(ruling) => ruling,
+        };
+        let none = Document::empty_object();
+        let mut env =
+            CallEnv::new((&self.policy, &self.server, ""), none.root(), &self.facts, session, world);
+        env.params = Some(call.params.unwrap_or(none.root()));
+        env.method = call.method;
+        let outcome = match ruling.otherwise {
+            Otherwise::Ask => Outcome::Ask,
+            Otherwise::Deny => Outcome::Deny,
+        };
+        let because = |why: &str| format!("`{}` was not passed on: {why}", call.method);
+        match rules::holds(&ruling.that.expression, &env) {
+            Ok(true) => Ruled { outcome: Outcome::Allow, text: String::new() },
+            Ok(false) if ruling.because.is_empty() => Ruled {
+                outcome,
+                text: because(&format!("`{}` does not hold", ruling.that.expression.source())),
+            },
+            Ok(false) => Ruled { outcome, text: because(&ruling.because) },
+            Err(failure) => {
+                let why = format!("the policy's ruling cannot be evaluated: {}", failure.message);
+                Ruled { outcome: Outcome::Ask, text: because(&why) }
+            }
+        }
+    }
+
+    /// What a refused call says to the model: what failed, then what to do next.
+    #[must_use]
+    pub fn message(&self, decision: &Decision) -> String {
+        let mut text = self.with_refusal(decision, |refusal| refusal.message());
+        for advice in decision.deciding().filter_map(|finding| finding.advice.as_deref()) {
+            text.push_str("\n- ");
+            text.push_str(&crate::refusal::plain::line(advice, crate::refusal::REASON_CHARS_MAX));
+        }
+        text
+    }
+
+    /// What failed, alone.
+    #[must_use]
+    pub fn summary(&self, decision: &Decision) -> String {
+        self.with_refusal(decision, |refusal| refusal.summary())
+    }
+
+    /// Runs over the refusal that a decision makes, for its other forms ([`Refusal::feedback`]).
+    pub fn with_refusal<T>(&self, decision: &Decision, then: impl FnOnce(&Refusal<'_>) -> T) -> T {
+        let views: Vec<FindingView<'_>> = decision.deciding().map(view).collect();
+        then(&Refusal { tool: &decision.tool, findings: &views, language: &self.language })
+    }
+
+    /// The checks that a tool's calls pass through, in deciding order.
+    #[must_use]
+    pub fn checks_of(&self, tool: &str) -> Vec<CheckInfo> {
+        let bound = match self.tool(tool) {
+            Some(tool) => Some(Arc::clone(&tool.bound)),
+            None => self.policy.bind(&self.server, &crate::policy::Listing::unknown()).0.tool(tool),
+        };
+        let Some(bound) = bound else { return Vec::new() };
+        let rule = |bound: &crate::policy::BoundRule| CheckInfo {
+            name: bound.rule.name.clone(),
+            reason: bound.rule.because.clone(),
+            on_failure: match bound.rule.otherwise {
+                Otherwise::Ask => OnFailure::Ask,
+                Otherwise::Deny => OnFailure::Deny,
+            },
+        };
+        bound.rules.iter().map(rule).collect()
+    }
+
+    /// What of a result's `structuredContent` does not fit the tool's `outputSchema`. Nothing follows from it.
+    #[must_use]
+    pub fn check_output(&self, tool: &str, structured: bytes::Bytes) -> Vec<Mismatch> {
+        let output = self.tool(tool).and_then(|tool| tool.output.as_ref());
+        output.map_or_else(Vec::new, |schema| schema.check_text(structured))
+    }
+
+    /// Whether a tool says what its results look like.
+    #[must_use]
+    pub fn has_output_schema(&self, tool: &str) -> bool {
+        self.tool(tool).is_some_and(|tool| tool.output.is_some())
+    }
+
+    /// What rules read as `conversation` and `user_request`.
+    #[must_use]
+    pub fn conversation(&self, session: &Session) -> Arc<Conversation> {
+        session.conversation()
+    }
+}
+
+fn view(finding: &Finding) -> FindingView<'_> {
+    FindingView {
+        name: &finding.check,
+        reason: if finding.because.is_empty() { &finding.reason } else { &finding.because },
+        on_failure: if finding.effect == Effect::Deny { OnFailure::Deny } else { OnFailure::Ask },
+        next: finding.next,
+    }
+}
