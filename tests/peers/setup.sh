@@ -181,6 +181,7 @@ bin_of() {
   echo "CONFORMANCE=$(bin_of conformance)"
   echo "RMCP_CLIENT=$cache/rmcp-target/debug/rmcp-client"
   echo "RMCP_SERVER=$cache/rmcp-target/debug/rmcp-server"
+  echo "RMCP_WITNESS=$cache/rmcp-target/debug/rmcp-witness"
 } >"$cache/peers.env.new"
 while IFS='=' read -r name value; do
   case $name in

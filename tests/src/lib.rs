@@ -16,6 +16,7 @@
 pub mod case;
 pub mod checks;
 pub mod cutter;
+pub mod mutate;
 pub mod payload;
 pub mod player;
 pub mod process;
