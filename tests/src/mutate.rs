@@ -33,13 +33,25 @@ impl Dice {
     }
 }
 
+/// The two ways in which calls are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// After a handshake (up to 2025-11-25).
+    Legacy,
+    /// With an envelope in each request (2026-07-28).
+    Modern,
+}
+
+/// What a request of the modern era carries in `params._meta`.
+pub const MODERN_META: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
 /// One line with its end, most of the time a call of a tool. `serial` makes it unlike the others.
-pub fn frame(dice: &mut Dice, serial: usize) -> Vec<u8> {
+pub fn frame(dice: &mut Dice, era: Era, serial: usize) -> Vec<u8> {
     let mut members = vec![
         (spelled(dice, "jsonrpc"), version(dice).to_owned()),
         (spelled(dice, "id"), id(dice, serial)),
         (spelled(dice, "method"), method(dice)),
-        (spelled(dice, "params"), params(dice, serial)),
+        (spelled(dice, "params"), params(dice, era, serial)),
     ];
     if dice.is_one_in(8) {
         members.push(odd_member(dice, serial));
@@ -122,11 +134,14 @@ fn method(dice: &mut Dice) -> String {
     }
 }
 
-fn params(dice: &mut Dice, serial: usize) -> String {
+fn params(dice: &mut Dice, era: Era, serial: usize) -> String {
     if dice.is_one_in(60) {
         return dice.pick(&["null", "[]", r#"["safe",{}]"#, r#""safe""#, "7", "{}"]).to_owned();
     }
     let mut members = vec![(spelled(dice, "name"), name(dice, serial))];
+    if era == Era::Modern {
+        members.push((spelled(dice, "_meta"), MODERN_META.to_owned()));
+    }
     if !dice.is_one_in(12) {
         members.push((spelled(dice, "arguments"), arguments(dice, serial)));
     }
@@ -230,7 +245,7 @@ fn odd_param(dice: &mut Dice, serial: usize) -> (String, String) {
         19 => ("constructor", r#"{"prototype":{"m":1}}"#.into()),
         20 => ("method", "\"tools/call\"".into()),
         21 => ("", danger),
-        22 => ("_meta", r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#.into()),
+        22 => ("_meta", MODERN_META.into()),
         _ => ("cursor", value(dice, 1)),
     };
     (format!("\"{key}\""), value)

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use framegate::pump::Frame;
 use framegate::wire::{Limits, Reason, client_frame};
 use framegate_guard::json::{self, Document, Kind, Value};
-use framegate_tests::mutate::{Dice, frame};
+use framegate_tests::mutate::{Dice, Era, MODERN_META, frame};
 use support::cache::{Peers, peers, sources};
 use support::scenario::scratch;
 
@@ -97,6 +97,7 @@ fn executed(log: &str) -> Vec<String> {
 // === a server ===
 
 struct Witness {
+    era: Era,
     child: Child,
     stdin: ChildStdin,
     lines: Receiver<String>,
@@ -107,7 +108,7 @@ struct Witness {
 }
 
 impl Witness {
-    fn start(argv: &[String], log: PathBuf) -> Self {
+    fn start(argv: &[String], era: Era, log: PathBuf) -> Self {
         fs::write(&log, "").expect("make the log");
         let mut child = Command::new(&argv[0])
             .args(&argv[1..])
@@ -128,20 +129,32 @@ impl Witness {
                 }
             }
         });
-        let mut witness = Self { child, stdin, lines, log, seen: 0, batches: 0 };
+        let mut witness = Self { era, child, stdin, lines, log, seen: 0, batches: 0 };
         witness.open();
         witness
     }
 
     fn open(&mut self) {
-        let hello = r#"{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
-        self.write(format!("{hello}\n").as_bytes());
+        let (method, params) = match self.era {
+            Era::Legacy => (
+                "initialize",
+                r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#.to_owned(),
+            ),
+            Era::Modern => ("server/discover", format!(r#"{{"_meta":{MODERN_META}}}"#)),
+        };
+        self.write(&format!(r#"{{"jsonrpc":"2.0","id":"open","method":"{method}","params":{params}}}"#));
         assert!(self.hears("\"open\""), "the server did not open the session");
-        self.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+        if self.era == Era::Legacy {
+            self.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        }
     }
 
     /// A server that has gone is noticed by its silence.
-    fn write(&mut self, bytes: &[u8]) {
+    fn write(&mut self, line: &str) {
+        self.write_bytes(format!("{line}\n").as_bytes());
+    }
+
+    fn write_bytes(&mut self, bytes: &[u8]) {
         let _ = self.stdin.write_all(bytes);
     }
 
@@ -158,10 +171,10 @@ impl Witness {
     fn executed(&mut self) -> Option<Vec<String>> {
         self.batches += 1;
         let mark = format!("mark-{}", self.batches);
-        let call = format!(
-            r#"{{"jsonrpc":"2.0","id":"{mark}","method":"tools/call","params":{{"name":"{mark}"}}}}"#
-        );
-        self.write(format!("{call}\n").as_bytes());
+        let meta = if self.era == Era::Modern { format!(r#","_meta":{MODERN_META}"#) } else { String::new() };
+        self.write(&format!(
+            r#"{{"jsonrpc":"2.0","id":"{mark}","method":"tools/call","params":{{"name":"{mark}"{meta}}}}}"#
+        ));
         self.hears(&format!("\"{mark}\"")).then(|| {
             let log = fs::read_to_string(&self.log).expect("read the log");
             let new = log.get(self.seen..).unwrap_or_default().to_owned();
@@ -194,10 +207,16 @@ struct Outcome {
 }
 
 /// Sends the lines that the reader lets pass (all, if it is `blind`) and compares.
-fn compare(argv: &[String], name: &str, lines: impl Iterator<Item = Vec<u8>>, is_blind: bool) -> Outcome {
+fn compare(
+    argv: &[String],
+    era: Era,
+    name: &str,
+    lines: impl Iterator<Item = Vec<u8>>,
+    is_blind: bool,
+) -> Outcome {
     let folder = scratch(&format!("witness-{name}"));
     let mut outcome = Outcome::default();
-    let mut witness = Witness::start(argv, folder.join("log"));
+    let mut witness = Witness::start(argv, era, folder.join("log"));
     // How often each call was read and not run yet.
     let mut read: HashMap<String, usize> = HashMap::new();
     let mut batch = Vec::new();
@@ -217,7 +236,7 @@ fn compare(argv: &[String], name: &str, lines: impl Iterator<Item = Vec<u8>>, is
             *outcome.refused.entry(refusal.reason).or_default() += 1;
         }
         if is_blind || matches!(judged, Ok(Some(_))) {
-            witness.write(&line);
+            witness.write_bytes(&line);
             batch.push(line);
         }
         if batch.len() < BATCH && lines.peek().is_some() {
@@ -238,7 +257,7 @@ fn compare(argv: &[String], name: &str, lines: impl Iterator<Item = Vec<u8>>, is
                 outcome
                     .undecided
                     .extend((outcome.lost > 5).then(|| format!("gone after:\n{}", shown(&batch))));
-                witness = Witness::start(argv, folder.join(format!("log-{}", outcome.lost)));
+                witness = Witness::start(argv, era, folder.join(format!("log-{}", outcome.lost)));
             }
         }
         batch.clear();
@@ -253,10 +272,10 @@ fn shown(batch: &[Vec<u8>]) -> String {
 }
 
 /// A mutated frame, cut as the pump cuts.
-fn mutated(seed: u64, count: usize) -> impl Iterator<Item = Vec<u8>> {
+fn mutated(seed: u64, era: Era, count: usize) -> impl Iterator<Item = Vec<u8>> {
     let mut dice = Dice::new(seed);
     (0..count).flat_map(move |serial| {
-        let bytes = frame(&mut dice, serial + 1);
+        let bytes = frame(&mut dice, era, serial + 1);
         bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
     })
 }
@@ -275,10 +294,11 @@ fn witness(peers: &Peers, sdk: &str) -> Vec<String> {
     }
 }
 
-fn agrees(sdk: &str) {
+fn agrees(sdk: &str, era: Era) {
     let Some(peers) = peers() else { return };
     let (seed, frames) = (setting("DIFFERENTIAL_SEED", SEED), setting("DIFFERENTIAL_FRAMES", FRAMES));
-    let outcome = compare(&witness(peers, sdk), sdk, mutated(seed, frames), false);
+    let outcome =
+        compare(&witness(peers, sdk), era, &format!("{sdk}-{era:?}"), mutated(seed, era, frames), false);
     let counts = Outcome { undecided: Vec::new(), ..outcome };
     assert!(
         outcome.undecided.is_empty(),
@@ -288,32 +308,47 @@ fn agrees(sdk: &str) {
     assert!(counts.lost == 0, "the server left or fell silent: {counts:?}");
     // Else it proves nothing.
     assert!(counts.read * 4 > counts.made && counts.executed * 2 > counts.read, "{counts:?}");
-    let _ = writeln!(std::io::stderr(), "{sdk}: {counts:?}");
+    let _ = writeln!(std::io::stderr(), "{sdk} {era:?}: {counts:?}");
 }
 
 #[test]
 fn the_python_1_sdk_executes_what_was_read() {
-    agrees("py1");
+    agrees("py1", Era::Legacy);
 }
 
 #[test]
 fn the_python_2_sdk_executes_what_was_read() {
-    agrees("py2");
+    agrees("py2", Era::Legacy);
 }
 
 #[test]
 fn the_typescript_1_sdk_executes_what_was_read() {
-    agrees("ts1");
+    agrees("ts1", Era::Legacy);
 }
 
 #[test]
 fn the_typescript_2_sdk_executes_what_was_read() {
-    agrees("ts2");
+    agrees("ts2", Era::Legacy);
 }
 
 #[test]
 fn the_rust_sdk_executes_what_was_read() {
-    agrees("rmcp");
+    agrees("rmcp", Era::Legacy);
+}
+
+#[test]
+fn the_python_2_sdk_executes_what_was_read_without_a_handshake() {
+    agrees("py2", Era::Modern);
+}
+
+#[test]
+fn the_typescript_2_sdk_executes_what_was_read_without_a_handshake() {
+    agrees("ts2", Era::Modern);
+}
+
+#[test]
+fn the_rust_sdk_executes_what_was_read_without_a_handshake() {
+    agrees("rmcp", Era::Modern);
 }
 
 /// With the reader's refusals ignored the comparison must find what each server is known to run.
@@ -336,8 +371,13 @@ fn a_blind_guard_would_be_noticed() {
         ("ts2", "val_lone_surrogate"),
         ("rmcp", "dup_arg_key"),
     ] {
-        let outcome =
-            compare(&witness(peers, sdk), &format!("blind-{sdk}-{name}"), [smuggled(name)].into_iter(), true);
+        let outcome = compare(
+            &witness(peers, sdk),
+            Era::Legacy,
+            &format!("blind-{sdk}-{name}"),
+            [smuggled(name)].into_iter(),
+            true,
+        );
         assert_eq!((outcome.read, outcome.undecided.len()), (0, 1), "{sdk} {name}: {outcome:?}");
     }
 }

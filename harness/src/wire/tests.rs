@@ -4,6 +4,7 @@ mod client;
 mod mutate;
 mod server;
 mod smuggling;
+mod transcripts;
 
 use bytes::Bytes;
 use framegate_pump::Frame;
