@@ -255,6 +255,7 @@ impl Observer for CallLog {
         match how {
             Ended::Cancelled => self.close(head, "cancelled".into(), 0),
             Ended::SenderGone => self.close(head, "dropped (the client is gone)".into(), 0),
+            Ended::Unreadable => self.close(head, "answered with a line that is no JSON".into(), 0),
             // The log line comes with the error that is sent instead, if one is.
             Ended::PeerGone | Ended::Replaced | Ended::TooLong => {
                 if let Some(call) = self.lock().open.get_mut(&head.ticket) {

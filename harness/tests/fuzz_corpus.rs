@@ -1,5 +1,4 @@
 //! The committed corpus of the fuzz target `strict_reader`, run as an ordinary test.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 

@@ -119,6 +119,9 @@ pub enum Ended {
     Replaced,
     /// Its answer was over the cap. Its sender was told by an error.
     TooLong,
+    /// Its answer was a line that is no JSON (it held `NaN`, which some readers take) and was
+    /// passed on: what it said is not known.
+    Unreadable,
 }
 
 /// An observer that sees nothing.

@@ -133,6 +133,23 @@ impl Router {
         }
     }
 
+    /// A line of the server's that is no JSON to us may be the answer to some readers: Python takes
+    /// `NaN`. The request that it names is no longer waited for.
+    fn close_unreadable(&mut self, frame: &Frame) {
+        let mut skim = crate::skim::Skim::default();
+        if self.open.client.len() == 0 || !frame.body().trim_ascii_start().starts_with(b"{") {
+            return;
+        }
+        skim.feed(frame.body());
+        let found = skim.finish();
+        let id = found.id.filter(|_| found.has_answer && !found.has_method);
+        if let Some(open) =
+            id.and_then(|id| Id::from_json(&id)).and_then(|id| self.open.client.take_answered(&id))
+        {
+            self.tell_ended(&open.head, open.request.as_ref(), Ended::Unreadable);
+        }
+    }
+
     // === sending on ===
 
     fn forward(&mut self, pending: Pending, edits: Edits, fx: &mut Effects) {
@@ -163,7 +180,10 @@ impl Router {
             }
             Pending::Odd { from, frame } => {
                 // An odd frame that cannot be edited is dropped: it may not pass as it is.
-                let _ = self.splice_and_send(from.other(), (&frame, How::Verbatim), &edits, None, fx);
+                let sent = self.splice_and_send(from.other(), (&frame, How::Verbatim), &edits, None, fx);
+                if sent.is_ok() && from == Side::Server {
+                    self.close_unreadable(&frame);
+                }
             }
         }
     }

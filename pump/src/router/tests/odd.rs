@@ -105,3 +105,31 @@ fn our_answer_in_place_of_an_odd_one_closes_the_request() {
     assert_eq!(error_to(Side::Client, &outs[0]), Some(("1".into(), 1)));
     assert_eq!(rig.router.due(Side::Client), 0);
 }
+
+#[test]
+fn an_answer_that_only_some_readers_take_for_json_ends_its_request() {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"ratio":NaN}}"#;
+    let mut rig = Rig::new();
+    rig.client(&call("1", "forward"));
+    rig.client(&call("2", "forward"));
+    rig.told();
+    assert_eq!(rig.server(answer), [to_client(answer)]);
+    assert_eq!(
+        rig.told(),
+        [Told::Odd(Side::Server, Kind2::Opaque), Told::Ended("1".into(), Ended::Unreadable)]
+    );
+    assert_eq!(rig.router.due(Side::Client), 1, "nobody waits for it at the end");
+    // Neither a question of the server's, nor a line that names nothing.
+    for other in [
+        r#"{"id":2,"method":"x","params":NaN}"#,
+        "NaN",
+        r#"{"x":NaN,"result":1}"#,
+        r#"{"id":3,"result":NaN}"#,
+    ] {
+        assert_eq!(rig.server(other), [to_client(other)]);
+        assert_eq!(rig.router.due(Side::Client), 1, "{other}");
+    }
+    // One that is not passed on ends nothing: who dropped it answers the request.
+    rig.server(r#"{"id":2,"result":{"please-drop":NaN}}"#);
+    assert_eq!(rig.router.due(Side::Client), 1);
+}
