@@ -23,16 +23,22 @@ pub(crate) struct Catalogue {
 }
 
 /// One tool.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Tool {
     /// What the policy says.
     pub(crate) bound: Arc<BoundTool>,
     /// The schema that its arguments are judged by, or why there is none.
-    pub(crate) schema: Result<Schema, String>,
+    pub(crate) schema: Result<Arc<Schema>, String>,
     /// What its results should look like.
-    pub(crate) output: Option<Schema>,
+    pub(crate) output: Option<Arc<Schema>>,
     /// Why its definition cannot be relied on: its calls ask.
     pub(crate) doubt: Option<String>,
+}
+
+impl Tool {
+    fn doubted(&self, doubt: String) -> Tool {
+        Tool { doubt: Some(doubt), ..self.clone() }
+    }
 }
 
 impl Catalogue {
@@ -92,8 +98,8 @@ impl Catalogue {
         let (mut next, warnings) = self.adopt((policy, server), again);
         for (name, doubt) in doubts {
             // A new policy does not undo a doubt about the server.
-            if let Some(tool) = next.tools.get_mut(name).and_then(Arc::get_mut) {
-                tool.doubt.get_or_insert_with(|| doubt.clone());
+            if let Some(tool) = next.tools.get_mut(name).filter(|tool| tool.doubt.is_none()) {
+                *tool = Arc::new(tool.doubted(doubt.clone()));
             }
         }
         (next, warnings)
@@ -101,6 +107,23 @@ impl Catalogue {
 
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
         self.tools.get(name)
+    }
+
+    pub(crate) fn knows(&self, name: &str, definition: &Document) -> bool {
+        self.first.get(name).is_some_and(|first| first.root() == definition.root())
+    }
+
+    /// The same with a doubt about one tool, of which another definition was seen.
+    pub(crate) fn doubting(&self, name: &str, definition: &Document) -> (Catalogue, String) {
+        let what =
+            self.first.get(name).map_or_else(String::new, |first| changed(first.root(), definition.root()));
+        let doubt = format!("the server changed it after it was first listed ({what})");
+        let warning = format!("tool `{name}`: {doubt}; its calls ask");
+        let mut next = self.clone();
+        if let Some(tool) = next.tools.get_mut(name) {
+            *tool = Arc::new(tool.doubted(doubt));
+        }
+        (next, warning)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
@@ -155,8 +178,8 @@ fn tool(bound: &Bound, name: &str, definition: Option<&Document>, doubt: Option<
         (None, None) => Schema::any_object(),
     };
     // A result is only reported on: a schema that cannot be used costs nothing but the report.
-    let output = member("outputSchema").and_then(|schema| Schema::compile(schema).ok());
-    let schema = schema.map_err(|why| format!("its schema cannot be used: {why}"));
+    let output = member("outputSchema").and_then(|schema| Schema::compile(schema).ok()).map(Arc::new);
+    let schema = schema.map(Arc::new).map_err(|why| format!("its schema cannot be used: {why}"));
     Some(Tool { bound, schema, output, doubt: doubt.cloned() })
 }
 

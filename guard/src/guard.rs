@@ -148,6 +148,20 @@ impl Guard {
         self.catalogue.as_ref().is_some_and(|catalogue| catalogue.tool(tool).is_some())
     }
 
+    /// Whether a definition is the one by which this tool's calls are judged.
+    #[must_use]
+    pub fn knows(&self, tool: &str, definition: &Document) -> bool {
+        self.catalogue.as_ref().is_some_and(|catalogue| catalogue.knows(tool, definition))
+    }
+
+    /// The guard after this definition of a listed tool was shown to the client, which is another than the one
+    /// its calls are judged by: they ask. And what a person should know of it.
+    #[must_use]
+    pub fn doubt(&self, tool: &str, definition: &Document) -> (Guard, String) {
+        let (catalogue, warning) = self.catalogue.clone().unwrap_or_default().doubting(tool, definition);
+        (Guard { catalogue: Some(Arc::new(catalogue)), ..self.clone() }, warning)
+    }
+
     /// The tools of the server's last listing.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.catalogue.iter().flat_map(|catalogue| catalogue.names())
@@ -171,7 +185,7 @@ impl Guard {
     /// Whether deciding on this tool's calls may take longer than a pump's thread should.
     #[must_use]
     pub fn is_expensive(&self, tool: &str) -> bool {
-        self.tool(tool).is_some_and(|tool| tool.schema.as_ref().is_ok_and(crate::schema::Schema::expensive))
+        self.tool(tool).is_some_and(|tool| tool.schema.as_ref().is_ok_and(|schema| schema.expensive()))
     }
 
     /// Whether any rule reads what was said: then tool outputs belong into the session.
@@ -241,7 +255,9 @@ impl Guard {
             None => unlisted.and_then(|bound| bound.tool(call.tool)),
         }?;
         let own = options.schema.as_ref().filter(|_| tool.is_none()).map(|schema| {
-            crate::schema::Schema::compile(schema.document().root()).map_err(|why| why.to_string())
+            crate::schema::Schema::compile(schema.document().root())
+                .map(Arc::new)
+                .map_err(|why| why.to_string())
         });
         let schema = tool.as_ref().map(|tool| &tool.schema).or(own.as_ref());
         if let Some(doubt) = tool.as_ref().and_then(|tool| tool.doubt.as_ref()) {
@@ -258,7 +274,7 @@ impl Guard {
         }
         let Checked { findings: found, coerced, are_valid } = match schema {
             Some(schema) => {
-                arguments::check(&options, schema.as_ref().map_err(String::as_str), call.arguments)
+                arguments::check(&options, schema.as_deref().map_err(String::as_str), call.arguments)
             }
             None => self.unlisted_arguments(&options, call.arguments),
         };
@@ -267,7 +283,7 @@ impl Guard {
             coerced.as_ref().map_or(call.arguments, |(_, document): &(_, Document)| document.root());
         let mut env =
             CallEnv::new((&self.policy, &self.server, call.tool), decided, &self.facts, session, world);
-        env.schema = schema.and_then(|schema| schema.as_ref().ok());
+        env.schema = schema.and_then(|schema| schema.as_deref().ok());
         env.definitions = &bound.definitions;
         rules::check(&bound.rules, &env, are_valid, findings);
         coerced

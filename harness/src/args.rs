@@ -54,6 +54,15 @@ pub(crate) enum Command {
     /// Be a small MCP server: read, write and search in a temporary folder
     #[command(after_help = "Example:\n  framegate run -- framegate demo-server")]
     DemoServer,
+    /// Check a policy file; with a server's command, against the tools it really lists
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Say what a policy decides on the calls of a session, without a server
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
+    /// Play sessions with expectations and print what differs
+    #[command(after_help = TEST_EXAMPLES)]
+    Test(TestArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  framegate completions bash > /etc/bash_completion.d/framegate")]
     Completions {
@@ -70,8 +79,26 @@ pub(crate) enum Command {
     },
 }
 
+const CHECK_EXAMPLES: &str = "Examples:
+  framegate check framegate.yaml
+  framegate check framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work";
+
+const EXPLAIN_EXAMPLES: &str = r#"Examples:
+  echo '{"call":{"name":"read_text_file","arguments":{"path":"/etc/passwd"}}}' | framegate explain --policy framegate.yaml -
+  framegate explain --policy framegate.yaml --fact role=admin session.jsonl
+
+A session is JSON lines: {"tools":[...]}, {"message":{"role","content"}}, {"facts":{...}}, {"now":"2026-01-31T12:00:00Z"},
+{"call":{"name","arguments"},"output":"...","is_error":false,"made":true}. One decision is printed for each call."#;
+
+const TEST_EXAMPLES: &str = r#"Examples:
+  framegate test policies/*.jsonl
+
+A file is a session as `framegate explain` reads it, with {"policy":"framegate.yaml"} first and `"expect":{"outcome":"deny",
+"failed":["inside_work"]}` beside each call that is checked."#;
+
 const RUN_EXAMPLES: &str = "Examples:
   framegate run -- npx -y @modelcontextprotocol/server-filesystem /work
+  framegate run --policy framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work
   framegate run --record session.jsonl -- uvx mcp-server-git
   framegate run --quiet --noise stderr --env LOG=1 -- ./server --stdio
 
@@ -80,6 +107,7 @@ Exit codes:
   2      the command line is wrong
   70     a stream of the client or the server failed
   74     a file named on the command line cannot be opened or written
+  78     the policy cannot be used, or none was given where one is required
   76     one side sent a line over the limit of 64 MiB that does not end; it is not MCP
   126    the server's command is there but cannot be run
   127    the server's command was not found
@@ -93,6 +121,17 @@ const TRY_EXAMPLES: &str = r#"Examples:
 /// `framegate run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+
+    /// Decide and log, but change nothing: nothing is hidden, refused or asked
+    #[arg(long, value_name = "MODE", env = "FRAMEGATE_MODE")]
+    pub(crate) mode: Option<Mode>,
+
+    /// Refuse to start without a policy
+    #[arg(long, env = "FRAMEGATE_REQUIRE_POLICY", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+    pub(crate) require_policy: bool,
+
     /// Set a variable for the server (repeatable)
     #[arg(long, value_name = "KEY=VALUE", env = "FRAMEGATE_ENV", value_parser = key_value, action = ArgAction::Append)]
     pub(crate) env: Vec<(String, String)>,
@@ -140,6 +179,93 @@ pub(crate) struct RunArgs {
     /// The server's command and its arguments; the `--` before it may be left out
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Which policy, and the facts it decides by.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyArgs {
+    /// Decide each call by this policy file
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_POLICY")]
+    pub(crate) policy: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) facts: FactArgs,
+}
+
+/// Facts that the policy declares.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FactArgs {
+    /// Give a fact that the policy declares (repeatable)
+    #[arg(long = "fact", value_name = "NAME=VALUE", env = "FRAMEGATE_FACT", value_parser = key_value, action = ArgAction::Append)]
+    pub(crate) fact: Vec<(String, String)>,
+
+    /// Give facts as a JSON object, or as a file that holds one
+    #[arg(long, value_name = "FILE|JSON", env = "FRAMEGATE_FACTS")]
+    pub(crate) facts: Option<String>,
+}
+
+/// What a policy does to the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// What the policy refuses is refused.
+    Enforce,
+    /// Nothing is changed; the log says what would be.
+    Monitor,
+}
+
+/// `framegate check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The policy file
+    #[arg(value_name = "POLICY")]
+    pub(crate) policy: PathBuf,
+
+    /// Start the server in this folder
+    #[arg(long, value_name = "DIR", env = "FRAMEGATE_CWD")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// What to call the server, for `server/tool` patterns
+    #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Say it as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The server's command and its arguments: it is started once and asked for its tools
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `framegate explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+
+    /// What the server is called, for `server/tool` patterns
+    #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME", default_value = "server")]
+    pub(crate) name: String,
+
+    /// Print each decision as one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print the effective options of each tool that the session lists
+    #[arg(long)]
+    pub(crate) options: bool,
+
+    /// The session, as JSON lines; `-` is stdin, and each decision is written before the next line is read
+    #[arg(value_name = "EVENTS", default_value = "-")]
+    pub(crate) events: PathBuf,
+}
+
+/// `framegate test`.
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// Sessions with expectations
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// `framegate try`.

@@ -74,8 +74,16 @@ struct State {
 struct OpenCall {
     what: String,
     since: Instant,
+    /// What was decided on it, where that says more than its outcome: instead of the outcome, or beside it.
+    decided: Option<Decided>,
     /// Set when it has ended and only the error of ours is still to be sent.
     ended: Option<Ended>,
+}
+
+#[derive(Debug)]
+enum Decided {
+    Beside(String),
+    Instead(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -125,6 +133,20 @@ impl CallLog {
         });
     }
 
+    /// What was decided on a call: its line says this instead of the outcome.
+    pub(crate) fn decided(&self, ticket: Ticket, text: String) {
+        if let Some(call) = self.lock().open.get_mut(&ticket) {
+            call.decided = Some(Decided::Instead(shown(&text)));
+        }
+    }
+
+    /// Something about a call that goes on: its line says this beside the outcome.
+    pub(crate) fn remarked(&self, ticket: Ticket, text: String) {
+        if let Some(call) = self.lock().open.get_mut(&ticket) {
+            call.decided = Some(Decided::Beside(shown(&text)));
+        }
+    }
+
     /// The last words of a session: what was counted.
     pub fn finish(&self) {
         let lines = self.noise_lines.load(Ordering::Relaxed);
@@ -160,9 +182,10 @@ impl CallLog {
         let what = tool.unwrap_or_else(|| head.method.as_str().to_owned());
         let mut state = self.lock();
         if state.open.len() < OPEN_CALLS_MAX {
-            state
-                .open
-                .insert(head.ticket, OpenCall { what: shown(&what), since: Instant::now(), ended: None });
+            state.open.insert(
+                head.ticket,
+                OpenCall { what: shown(&what), since: Instant::now(), decided: None, ended: None },
+            );
         }
     }
 
@@ -172,6 +195,11 @@ impl CallLog {
             Some(Ended::PeerGone) => "lost (the server is gone)".into(),
             Some(Ended::TooLong) => "answer too long".into(),
             _ => outcome,
+        };
+        let outcome = match call.decided {
+            Some(Decided::Instead(decided)) => decided.into(),
+            Some(Decided::Beside(remark)) => format!("{outcome} ({remark})").into(),
+            None => outcome,
         };
         self.stderr.lazy(CallLine {
             time: SystemTime::now(),
@@ -320,7 +348,7 @@ fn name_in(params: &[u8]) -> Option<String> {
 }
 
 /// What an answer says of itself, from its ends.
-fn outcome(body: &[u8]) -> Cow<'static, str> {
+pub(crate) fn outcome(body: &[u8]) -> Cow<'static, str> {
     let envelope = members_at_ends(body).unwrap_or_default();
     if let Some(member) = find(body, &envelope, br#""error""#) {
         let error = if member.long { body.get(member.value.start..) } else { body.get(member.value.clone()) };

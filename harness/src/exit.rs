@@ -15,6 +15,8 @@ pub enum Exit {
     File,
     /// 76: one side sent a line over the limit that does not end; it is not MCP.
     Flood,
+    /// 78: the policy cannot be used, or none was given where one is required.
+    Policy,
     /// 126: the server's command is there but cannot be run.
     CannotRun,
     /// 127: the server's command was not found.
@@ -25,12 +27,13 @@ pub enum Exit {
 
 impl Exit {
     /// Code and meaning of each.
-    pub const TABLE: [(&'static str, &'static str); 8] = [
+    pub const TABLE: [(&'static str, &'static str); 9] = [
         ("0", "the session ended cleanly"),
         ("2", "the command line is wrong"),
         ("70", "a stream of the client or the server failed"),
         ("74", "a file named on the command line cannot be opened or written"),
         ("76", "one side sent a line over the limit of 64 MiB that does not end; it is not MCP"),
+        ("78", "the policy cannot be used, or none was given where one is required"),
         ("126", "the server's command is there but cannot be run"),
         ("127", "the server's command was not found"),
         (
@@ -47,6 +50,7 @@ impl Exit {
             Self::Broken => 70,
             Self::File => 74,
             Self::Flood => 76,
+            Self::Policy => 78,
             Self::CannotRun => 126,
             Self::NotFound => 127,
             Self::Server(code) => code,

@@ -38,12 +38,14 @@
 //! ```
 
 mod args;
+mod bridge;
 mod calls;
 mod child;
 mod cmd;
 mod exit;
 mod mcp;
 mod noise;
+mod policy_file;
 mod record;
 mod resolve;
 mod session;
@@ -52,9 +54,11 @@ mod stdio;
 mod warden;
 pub mod wire;
 
+pub use bridge::{Bridge, BridgeSettings};
 pub use calls::{CallLog, Level, LogFormat};
 pub use child::{ServerCommand, ServerName, StartError, Upstream};
 pub use exit::Exit;
+pub use framegate_guard as guard;
 pub use framegate_pump as pump;
 pub use record::Recorder;
 pub use session::{Outcome, Session, Settings, Stop};

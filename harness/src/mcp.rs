@@ -32,3 +32,30 @@ pub(crate) fn initialize_params() -> Value {
 pub(crate) fn text_result(text: &str, is_error: bool) -> Value {
     json!({ "content": [{ "type": "text", "text": text }], "isError": is_error, "resultType": "complete" })
 }
+
+/// Params of the guard's own `tools/list`: those of the era that is in force (2026-07-28, section 3.3).
+pub(crate) fn list_params(cursor: Option<&Value>, version: Option<&str>) -> Option<Value> {
+    let mut params = serde_json::Map::new();
+    if let Some(cursor) = cursor {
+        params.insert("cursor".into(), cursor.clone());
+    }
+    if let Some(version) = version {
+        let meta = json!({ VERSION_KEY: version, "io.modelcontextprotocol/clientCapabilities": {} });
+        params.insert("_meta".into(), meta);
+    }
+    (!params.is_empty()).then_some(Value::Object(params))
+}
+
+/// `result._meta` key under which a refusal tells machines what the text tells people.
+pub(crate) const DECISION_KEY: &str = "dev.framegate/decision";
+
+/// A refused call, as every client of both eras shows it to the model: text, `isError`, `resultType`, and no
+/// `structuredContent` (some clients validate it against the tool's `outputSchema`).
+pub(crate) fn refusal_result(text: &str, decision: &Value) -> Value {
+    json!({
+        "content": [{ "type": "text", "text": text }],
+        "isError": true,
+        "resultType": "complete",
+        "_meta": { DECISION_KEY: decision },
+    })
+}

@@ -23,6 +23,7 @@ pub(crate) fn main() -> Exit {
     match cli.command {
         Command::Run(args) => run::main(args, cli.color.on(std::io::stderr().is_terminal())),
         Command::Try(args) => try_out::main(&args, cli.color.on(std::io::stdout().is_terminal())),
+        Command::Check(_) | Command::Explain(_) | Command::Test(_) => Exit::Usage,
         Command::DemoServer => demo_server::main(),
         Command::Completions { shell } => print(|out| {
             clap_complete::generate(shell, &mut Cli::command(), "framegate", out);

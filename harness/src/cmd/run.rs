@@ -6,11 +6,17 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::{Noise, RunArgs, Store};
+use framegate_guard::Guard;
+use framegate_guard::ledger::{MemoryLedger, SessionKey};
+use framegate_pump::IdLimits;
+
+use crate::args::{Mode, Noise, RunArgs, Store};
+use crate::bridge::{Bridge, BridgeSettings, Disk, Visible, follow};
 use crate::calls::{CallLog, Level};
 use crate::child::{ServerCommand, ServerName, StartError, Upstream};
 use crate::exit::{Exit, how_it_ended};
 use crate::noise::DivertNoise;
+use crate::policy_file;
 use crate::record::Recorder;
 use crate::resolve::ResolveError;
 use crate::session::{Outcome, Session, Settings, Stop};
@@ -54,13 +60,16 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
         }
     };
     let mut settings =
-        Settings { grace: args.grace, drain: args.drain, name: Some(name), ..Settings::default() };
+        Settings { grace: args.grace, drain: args.drain, name: Some(name.clone()), ..Settings::default() };
     settings.observers.push(log.clone());
     if let Some(recorder) = &recorder {
         settings.observers.push(recorder.clone());
     }
-    if args.noise == Noise::Stderr {
-        settings.interceptor = Arc::new(DivertNoise(stderr.clone()));
+    let noise = (args.noise == Noise::Stderr).then(|| stderr.clone());
+    match guarded(&args, &name, &log, noise.clone()) {
+        Ok(Some(bridge)) => plug_in(&args, &bridge, &mut settings),
+        Ok(None) => settings.interceptor = noise.map_or(settings.interceptor, |to| Arc::new(DivertNoise(to))),
+        Err(exit) => return exit,
     }
     let exit = run_session(command, settings, &log).await;
     if let Some(recorder) = recorder {
@@ -68,6 +77,66 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     }
     log.finish();
     exit
+}
+
+/// The policy is loaded before the server starts and before a byte of the client's is read.
+fn guarded(
+    args: &RunArgs,
+    name: &ServerName,
+    log: &Arc<CallLog>,
+    noise: Option<Stderr>,
+) -> Result<Option<Arc<Bridge>>, Exit> {
+    let Some(file) = &args.policy.policy else {
+        if args.require_policy {
+            log.say(
+                Level::Error,
+                "no policy was given, and one is required (--require-policy): add --policy FILE",
+            );
+            return Err(Exit::Policy);
+        }
+        log.say(
+            Level::Info,
+            "no policy: every call is passed on and logged, nothing is enforced (--policy FILE)",
+        );
+        return Ok(None);
+    };
+    let loaded = policy_file::load(file, &args.policy.facts).map_err(|why| {
+        log.say(Level::Error, &why.to_string());
+        Exit::Policy
+    })?;
+    loaded.warnings.iter().for_each(|warning| log.say(Level::Warn, warning));
+    let guard =
+        Guard::new(loaded.policy, name.as_str(), loaded.facts).monitoring(args.mode == Some(Mode::Monitor));
+    if guard.is_monitoring() {
+        log.say(Level::Warn, "monitor mode: the policy decides and nothing follows from it");
+    }
+    let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
+    Ok(Some(Bridge::new(BridgeSettings {
+        guard,
+        ledger: Arc::new(MemoryLedger::default()),
+        key: SessionKey { principal: "local".into(), name: name.as_str().to_owned() },
+        world: Arc::new(Disk::new(&cwd)),
+        log: Arc::clone(log),
+        noise,
+    })))
+}
+
+fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, settings: &mut Settings) {
+    settings.interceptor = bridge.clone();
+    settings.tools = Some(Arc::new(Visible(Arc::clone(bridge))));
+    settings.id_limits = Some(IdLimits::default());
+    let file = args.policy.policy.clone().unwrap_or_default();
+    let facts = args.policy.facts.clone();
+    let to_start = Arc::clone(bridge);
+    settings.started = Some(Arc::new(move |handle| {
+        to_start.start(&handle);
+        let (path, facts) = (file.clone(), facts.clone());
+        let load = move || {
+            let loaded = policy_file::load(&path, &facts).map_err(|why| why.to_string())?;
+            Ok((loaded.policy, loaded.facts, loaded.warnings))
+        };
+        tokio::spawn(follow(Arc::clone(&to_start), file.clone(), load));
+    }));
 }
 
 fn server_command(args: &RunArgs, stderr: &Stderr) -> ServerCommand {

@@ -1,0 +1,213 @@
+//! Answers of the server's: settled in the ledger, read where something depends on them, and passed on.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use framegate_guard::json::{Document, Limits};
+use framegate_guard::ledger::Settled;
+use framegate_pump::{Frame, Request, Verdict};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::listing;
+use super::shared::{Bridge, Inner, Sent};
+use crate::calls::{Level, outcome};
+
+/// The largest answer whose `structuredContent` is held against the tool's `outputSchema`.
+const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
+/// How much of a tool's text goes into the session.
+const TEXT_BYTES_MAX: usize = 1024 * 1024;
+/// A task's handle is small.
+const HANDLE_BYTES_MAX: usize = 64 * 1024;
+/// Tasks that are remembered until their result is in.
+pub(super) const TASKS_MAX: usize = 4096;
+
+/// What of a tool's result is read.
+#[derive(Deserialize)]
+struct ToolResult<'a> {
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, rename = "structuredContent")]
+    structured: Option<&'a RawValue>,
+    #[serde(rename = "isError", default)]
+    is_error: Option<bool>,
+}
+
+/// The handle that stands for a result: nested in 2025-11-25, flat in the extension of 2026-07-28; and a task
+/// with its outcome inside.
+#[derive(Deserialize)]
+struct TaskHandle<'a> {
+    #[serde(borrow)]
+    task: Option<&'a RawValue>,
+    #[serde(rename = "taskId")]
+    id: Option<String>,
+    #[serde(rename = "resultType")]
+    kind: Option<String>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct TaskId {
+    #[serde(rename = "taskId")]
+    id: Option<String>,
+}
+
+impl Bridge {
+    /// The server's answer to a request of the client's.
+    pub(super) fn server_answer(&self, request: &Request, frame: &Frame) -> Verdict {
+        match request.method() {
+            "tools/call" => self.inner.call_answered(request, frame),
+            "tools/list" => self.inner.client_listing(frame),
+            "tasks/result" | "tasks/get" => self.inner.task_answered(request, frame),
+            _ => {}
+        }
+        Verdict::Forward
+    }
+}
+
+impl Inner {
+    fn call_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {
+        if let Some(task) = task_id(frame) {
+            // A handle, not the outcome.
+            let sent = self.open().remove(&request.head().ticket);
+            let mut tasks = self.tasks();
+            if let Some(sent) = sent.filter(|_| tasks.len() < TASKS_MAX) {
+                tasks.insert(task, sent);
+            }
+            return;
+        }
+        let how = if is_error(frame) { Settled::Failed } else { Settled::Done };
+        if let Some(sent) = self.settle(request.head().ticket, how) {
+            self.output(&sent, frame);
+        }
+    }
+
+    /// `tasks/result` gives what the call would have given; `tasks/get` has it inside once it is there.
+    fn task_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {
+        let Some(task) = request.param("taskId").and_then(|id| serde_json::from_str::<String>(id).ok())
+        else {
+            return;
+        };
+        let Some(sent) = self.tasks().get(&task).cloned() else { return };
+        let inside = Answer::read(frame.body()).and_then(|answer| answer.result);
+        let handle = inside.and_then(|result| serde_json::from_str::<TaskHandle<'_>>(result.get()).ok());
+        let has_outcome = handle.is_some_and(|handle| handle.result.or(handle.error).is_some());
+        if request.method() != "tasks/result" && !has_outcome {
+            return;
+        }
+        // Polled again and again: the output counts once.
+        self.tasks().remove(&task);
+        let how = if is_error(frame) { Settled::Failed } else { Settled::Done };
+        if let Err(failure) = self.ledger.settle(&self.key, sent.sequence, how) {
+            self.log.say(Level::Error, &failure.to_string());
+        }
+        self.output(&sent, frame);
+    }
+
+    /// Reads a result where something depends on it: rules over the conversation, a schema of the results.
+    fn output(self: &Arc<Self>, sent: &Sent, frame: &Frame) {
+        let guard = self.guard();
+        let has_schema = guard.has_output_schema(&sent.tool) && frame.len() <= OUTPUT_BYTES_MAX;
+        if guard.reads_conversation() {
+            let text = text_of(frame);
+            Arc::make_mut(&mut *self.session()).tool_output(&sent.tool, &text);
+        }
+        if has_schema {
+            let (inner, tool, body) =
+                (Arc::clone(self), sent.tool.clone(), Bytes::copy_from_slice(frame.body()));
+            tokio::task::spawn_blocking(move || inner.check_output(&tool, &body));
+        }
+    }
+
+    fn check_output(&self, tool: &str, body: &Bytes) {
+        let Some(result) = result_of(body) else { return };
+        let Some(structured) = result.structured.filter(|_| result.is_error != Some(true)) else { return };
+        let wrong = self.guard().check_output(tool, Bytes::copy_from_slice(structured.get().as_bytes()));
+        if let Some(first) = wrong.first() {
+            let (count, message) = (wrong.len(), &first.message);
+            self.log.say(
+                Level::Warn,
+                &format!("a result of `{tool}` does not fit its outputSchema in {count} places (passed on): {message}"),
+            );
+        }
+    }
+
+    /// A listing that the client asked for: a tool that is another than the guard knows makes it look again.
+    fn client_listing(self: &Arc<Self>, frame: &Frame) {
+        let mut tools = Vec::new();
+        if listing::page(frame.body(), &mut tools).is_err() {
+            return;
+        }
+        let guard = self.guard();
+        let known = |tool: &listing::Listed| match &tool.definition {
+            Ok(definition) => guard.knows(&tool.name, definition),
+            Err(_) => guard.lists(&tool.name),
+        };
+        if guard.is_listed() && !tools.iter().all(known) {
+            for tool in tools {
+                if let (name, Ok(definition)) = (&tool.name, &tool.definition)
+                    && guard.lists(name)
+                    && !guard.knows(name, definition)
+                {
+                    // What the client was shown counts, also if a listing of ours would say otherwise.
+                    let (doubting, warning) = self.guard().doubt(name, definition);
+                    self.set_guard(doubting);
+                    self.log.say(Level::Warn, &warning);
+                }
+            }
+            self.list();
+        }
+    }
+}
+
+/// What an answer is, by its ends: a large result is not read through for it.
+fn is_error(frame: &Frame) -> bool {
+    let outcome = outcome(frame.body());
+    outcome == "tool error" || outcome.starts_with("error")
+}
+
+fn task_id(frame: &Frame) -> Option<String> {
+    if outcome(frame.body()) != "task" && frame.len() > HANDLE_BYTES_MAX {
+        return None;
+    }
+    let answer = Answer::read(frame.body())?;
+    let handle: TaskHandle<'_> = serde_json::from_str(answer.result?.get()).ok()?;
+    let nested =
+        handle.task.and_then(|task| serde_json::from_str::<TaskId>(task.get()).ok()).and_then(|task| task.id);
+    nested.or(handle.id.filter(|_| handle.kind.as_deref() == Some("task")))
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+}
+
+impl<'a> Answer<'a> {
+    fn read(body: &'a [u8]) -> Option<Answer<'a>> {
+        serde_json::from_slice(body).ok()
+    }
+}
+
+fn result_of(body: &[u8]) -> Option<ToolResult<'_>> {
+    serde_json::from_str(Answer::read(body)?.result?.get()).ok()
+}
+
+/// The text of a result's content blocks, as the session keeps it.
+fn text_of(frame: &Frame) -> String {
+    let content = result_of(frame.body()).and_then(|result| result.content);
+    let document = content
+        .map(|content| Document::read(Bytes::copy_from_slice(content.get().as_bytes()), &Limits::default()));
+    let mut text = match document {
+        Some(Ok(content)) => framegate_guard::messages::text_of(content.root()),
+        _ => String::new(),
+    };
+    if text.len() > TEXT_BYTES_MAX {
+        let end = (0..=TEXT_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+    }
+    text
+}

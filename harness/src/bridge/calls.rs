@@ -1,0 +1,233 @@
+//! Tool calls: decided in one ledger step, then sent or refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use framegate_guard::Outcome;
+use framegate_guard::decision::Decision;
+use framegate_guard::json::{Document, Value};
+use framegate_guard::ledger::{Settled, Step};
+use framegate_guard::{Call, Guard};
+use framegate_pump::{Edits, Ended, Hold, HoldKind, Request, RpcError, Ticket, Verdict};
+use serde_json::json;
+
+use super::incident::incident;
+use super::shared::{Bridge, Inner, Sent};
+use crate::calls::Level;
+use crate::mcp;
+use crate::wire::{self, ClientFrame};
+
+/// Larger calls are decided off the pump's thread.
+const ON_THREAD_BYTES_MAX: usize = 64 * 1024;
+/// How long a decision off the pump's thread may take before the call is refused.
+const DECISION_WAIT: Duration = Duration::from_secs(1);
+/// JSON-RPC error code of a refusal that cannot be a tool result. Outside of what JSON-RPC and MCP reserve.
+pub(super) const REFUSED: i64 = -31_901;
+
+impl Bridge {
+    /// Judges a call, now or as soon as it can be.
+    pub(super) fn call(&self, request: &Request, read: ClientFrame) -> Verdict {
+        let guard = self.guard();
+        let name = read.call().map(|call| call.name.to_owned()).unwrap_or_default();
+        let is_small = request.frame().len() <= ON_THREAD_BYTES_MAX && !guard.is_expensive(&name);
+        if guard.is_listed() && !self.waits_for_listing(&guard, &name) {
+            return if is_small {
+                self.inner.decide(request, &read)
+            } else {
+                off_thread(&self.inner, request, read)
+            };
+        }
+        let (inner, request) = (Arc::clone(&self.inner), request.clone());
+        Hold::verdict(HoldKind::Machine, async move {
+            let seen = inner.listed.subscribe();
+            if let Err(why) = inner.wait_listed(seen).await {
+                return inner.unlisted(&request, &name, &why);
+            }
+            if is_small { inner.decide(&request, &read) } else { off_thread(&inner, &request, read) }
+        })
+    }
+
+    /// A tool that is not in the listing may be in the one that is on its way.
+    fn waits_for_listing(&self, guard: &Guard, tool: &str) -> bool {
+        !guard.lists(tool) && self.inner.opening().is_listing()
+    }
+
+    /// A request that was sent, or was to be, gets no answer.
+    pub(super) fn call_ended(&self, request: &Request, how: Ended) {
+        if request.method() == "tools/call" {
+            let how = if how == Ended::TooLong { Settled::Done } else { Settled::Lost };
+            self.inner.settle(request.head().ticket, how);
+        }
+    }
+}
+
+fn off_thread(inner: &Arc<Inner>, request: &Request, read: ClientFrame) -> Verdict {
+    let (inner, request) = (Arc::clone(inner), request.clone());
+    Hold::verdict(HoldKind::Machine, async move {
+        let (on_thread, of) = (Arc::clone(&inner), request.clone());
+        let deciding = tokio::task::spawn_blocking(move || on_thread.decide(&of, &read));
+        match tokio::time::timeout(DECISION_WAIT, deciding).await {
+            Ok(Ok(verdict)) => verdict,
+            Ok(Err(panicked)) => inner.internal(&request, &panicked.to_string()),
+            Err(_) => {
+                let text = format!(
+                    "the call was not sent: it could not be judged within {} s",
+                    DECISION_WAIT.as_secs()
+                );
+                inner.log.decided(request.head().ticket, "refused (judging it took too long)".into());
+                inner.refusal(&request, &text, &json!({ "outcome": "deny", "failed": ["decision_time"] }))
+            }
+        }
+    })
+}
+
+impl Inner {
+    /// Decides, records, and says what becomes of the frame.
+    pub(super) fn decide(&self, request: &Request, read: &ClientFrame) -> Verdict {
+        let Some(call) = read.call() else { return self.internal(request, "a call without a name was read") };
+        let guard = self.guard();
+        let none = Document::empty_object();
+        let arguments = call.arguments.unwrap_or_else(|| none.root());
+        let is_absent = call.arguments.is_none();
+        let (decision, sequence) = match self.step(&guard, request, call.name, arguments) {
+            Ok(step) => step,
+            Err(why) => return self.unrecorded(request, &why),
+        };
+        let ticket = request.head().ticket;
+        self.say_decided(ticket, &decision);
+        if decision.outcome == Outcome::Allow || guard.is_monitoring() {
+            self.open().insert(ticket, Sent { sequence, tool: call.name.to_owned() });
+            // Coercion never touches absent arguments: `{}` is valid or it is not.
+            if decision.edits.is_empty() || is_absent || guard.is_monitoring() {
+                return Verdict::Forward;
+            }
+            let mut edits = Edits::new();
+            for edit in &decision.edits {
+                edits.push(edit.range.clone(), edit.bytes.clone());
+            }
+            return Verdict::Replace(edits);
+        }
+        self.refuse(request, &guard, &decision, call.task)
+    }
+
+    fn step(
+        &self,
+        guard: &Guard,
+        request: &Request,
+        tool: &str,
+        arguments: Value<'_>,
+    ) -> Result<(Arc<Decision>, u64), String> {
+        let id = request.id().map(framegate_pump::Id::json);
+        let session = Arc::clone(&self.session());
+        let receipt = self.ledger.step(&self.key, &mut |past| {
+            let call = Call { tool, id, arguments };
+            let decision = guard.decide(&call, &session, past, &*self.world);
+            let is_sent = decision.outcome == Outcome::Allow || guard.is_monitoring();
+            Step { decision: Arc::new(decision), is_sent }
+        });
+        receipt.map(|receipt| (receipt.decision, receipt.sequence)).map_err(|failure| failure.to_string())
+    }
+
+    fn say_decided(&self, ticket: Ticket, decision: &Decision) {
+        let of = |outcome: Outcome| match outcome {
+            Outcome::Allow => "allowed",
+            Outcome::Ask => "asks",
+            Outcome::Deny => "denied",
+        };
+        let by = || decision.deciding().map(|finding| finding.check.as_str()).collect::<Vec<_>>().join(", ");
+        if decision.outcome != Outcome::Allow && !self.guard().is_monitoring() {
+            self.log.decided(ticket, format!("{} ({})", of(decision.outcome), by()));
+        } else if decision.would != Outcome::Allow {
+            let would = if decision.would == Outcome::Ask { "would ask" } else { "would deny" };
+            self.log.remarked(ticket, format!("{would}: {}", by()));
+        } else if !decision.edits.is_empty() {
+            let paths: Vec<&str> = decision.changes.iter().map(|change| change.path.as_str()).collect();
+            self.log.remarked(ticket, format!("coerced {}", paths.join(", ")));
+        }
+    }
+
+    /// The refusal that a decision leads to.
+    fn refuse(
+        &self,
+        request: &Request,
+        guard: &Guard,
+        decision: &Decision,
+        task: Option<Value<'_>>,
+    ) -> Verdict {
+        let mut text = guard.message(decision);
+        if decision.outcome == Outcome::Ask {
+            text.push_str("\n(Nobody can be asked in this session, so the call was not made.)");
+        }
+        let machine = json!({
+            "outcome": decision.outcome.to_string(),
+            "tool": decision.tool,
+            "failed": decision.deciding().map(|finding| finding.check.as_str()).collect::<Vec<_>>(),
+            "reasons": decision.reasons().collect::<Vec<_>>(),
+            "approvalKey": decision.approval_key,
+            "executed": false,
+        });
+        match task {
+            // A tool result is no CreateTaskResult: the caller would see an internal error (2025-11-25).
+            Some(_) => {
+                let error = RpcError { data: Some(machine.to_string()), ..RpcError::new(REFUSED, text) };
+                answer(request.refuse(&error))
+            }
+            None => self.refusal(request, &text, &machine),
+        }
+    }
+
+    pub(super) fn refusal(&self, request: &Request, text: &str, machine: &serde_json::Value) -> Verdict {
+        answer(request.answer(&mcp::refusal_result(text, machine).to_string()))
+    }
+
+    fn unlisted(&self, request: &Request, tool: &str, why: &str) -> Verdict {
+        if self.guard().is_monitoring() {
+            self.log.remarked(request.head().ticket, "would deny: no listing".into());
+            return Verdict::Forward;
+        }
+        self.log.decided(request.head().ticket, "denied (no listing)".into());
+        let text = format!(
+            "{tool} was not called: {why}, so the call could not be checked against the tool's schema. Try again later, or tell the user."
+        );
+        self.refusal(request, &text, &json!({ "outcome": "deny", "failed": ["listing"], "executed": false }))
+    }
+
+    fn unrecorded(&self, request: &Request, why: &str) -> Verdict {
+        self.log.say(Level::Error, why);
+        self.log.decided(request.head().ticket, "refused (no record)".into());
+        let text = "The call was not made: its record could not be written. Tell the user; repeating it will not help.";
+        self.refusal(request, text, &json!({ "outcome": "deny", "failed": ["record"], "executed": false }))
+    }
+
+    /// Something in Framegate itself went wrong: the client gets a name for it, the log the reason.
+    pub(super) fn internal(&self, request: &Request, why: &str) -> Verdict {
+        let incident = incident();
+        self.log.say(Level::Error, &format!("incident {incident}: {why}"));
+        self.log.decided(request.head().ticket, format!("refused (incident {incident})"));
+        let text = format!(
+            "Framegate could not judge this (incident {incident}; its log says why). Nothing was sent to the server."
+        );
+        answer(request.refuse(&RpcError::new(RpcError::INTERNAL, text)))
+    }
+
+    pub(super) fn settle(&self, ticket: Ticket, how: Settled) -> Option<Sent> {
+        let sent = self.open().remove(&ticket)?;
+        if let Err(failure) = self.ledger.settle(&self.key, sent.sequence, how) {
+            self.log.say(Level::Error, &failure.to_string());
+        }
+        Some(sent)
+    }
+}
+
+/// A frame of ours for whoever sent the request; a notification has nobody.
+pub(super) fn answer(frame: Option<framegate_pump::Frame>) -> Verdict {
+    frame.map_or(Verdict::Drop { to_client: Vec::new() }, Verdict::Answer)
+}
+
+/// Whether a frame of the client's can be sent on at all.
+pub(super) fn read(
+    request: &Request,
+    limits: &wire::Limits,
+) -> Result<Option<ClientFrame>, Box<wire::Refusal>> {
+    wire::client_frame(request.frame(), limits).map_err(Box::new)
+}

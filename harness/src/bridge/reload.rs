@@ -1,0 +1,66 @@
+//! A new policy file takes the old one's place while the session runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use framegate_guard::{Facts, policy::Policy};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::shared::Bridge;
+use crate::calls::Level;
+
+/// How often the file is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// What a file's change shows in. Editors replace files, so the inode counts too.
+type Stamp = Option<(SystemTime, u64, u64)>;
+
+/// Reads the policy anew on SIGUSR1 and when its file has changed, for as long as it is polled. A file that
+/// cannot be used is reported, and the policy that is in force stays.
+pub(crate) async fn follow(
+    bridge: Arc<Bridge>,
+    file: PathBuf,
+    load: impl Fn() -> Result<(Policy, Facts, Vec<String>), String>,
+) {
+    let mut asked = signal(SignalKind::user_defined1()).ok();
+    let mut stamp = stamp_of(&file);
+    let mut ticks = tokio::time::interval(LOOK_EVERY);
+    loop {
+        let is_asked = tokio::select! {
+            _ = ticks.tick() => false,
+            () = heard(&mut asked) => true,
+        };
+        let now = stamp_of(&file);
+        if now == stamp && !is_asked {
+            continue;
+        }
+        stamp = now;
+        match load() {
+            Ok((policy, facts, warnings)) => {
+                let text = format!("`{}` was read anew and is in force", file.display());
+                warnings.iter().for_each(|warning| bridge.say(Level::Warn, warning));
+                bridge.replace_policy(policy, facts);
+                bridge.say(Level::Info, &text);
+            }
+            Err(why) => {
+                let text =
+                    format!("the changed policy cannot be used, the one before stays in force:\n{why}");
+                bridge.say(Level::Error, &text);
+            }
+        }
+    }
+}
+
+async fn heard(signals: &mut Option<tokio::signal::unix::Signal>) {
+    match signals {
+        Some(signals) => drop(signals.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+fn stamp_of(file: &Path) -> Stamp {
+    use std::os::unix::fs::MetadataExt as _;
+    let about = std::fs::metadata(file).ok()?;
+    Some((about.modified().ok()?, about.len(), about.ino()))
+}

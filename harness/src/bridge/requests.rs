@@ -1,0 +1,205 @@
+//! What is no tool call: the client's other requests, its notifications and answers, the server's requests.
+
+use std::sync::Arc;
+
+use framegate_guard::Outcome;
+use framegate_guard::json::{Document, Limits, Value};
+use framegate_guard::policy::{Mode, Surface};
+use framegate_guard::{MethodCall, Ruled};
+use framegate_pump::{Frame, Interceptor as _, Kind, Request, RpcError, Side, Verdict};
+
+use super::calls::{REFUSED, answer, read};
+use super::shared::Bridge;
+use crate::calls::Level;
+use crate::wire::{self, Refusal};
+
+/// JSON-RPC 2.0, section 5.1.
+const METHOD_NOT_FOUND: i64 = -32_601;
+
+/// What a client may ask where the policy's `surface` is `tools`: all that a session with tools needs.
+const TOOL_METHODS: [&str; 11] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "subscriptions/listen",
+    "tools/list",
+    "tools/call",
+    "tasks/get",
+    "tasks/result",
+    "tasks/list",
+    "tasks/cancel",
+    "tasks/update",
+];
+
+impl Bridge {
+    pub(super) fn client_request(&self, request: &Request) -> Verdict {
+        let frame = match read(request, &self.limits()) {
+            Ok(Some(frame)) => frame,
+            Ok(None) => return Verdict::Drop { to_client: Vec::new() },
+            Err(refusal) => return self.refuse_frame(request.frame(), &refusal),
+        };
+        self.note_request(request.method(), frame.params());
+        if request.method() == "tools/call" {
+            return self.call(request, frame);
+        }
+        let guard = self.guard();
+        if guard.policy().surface() == Surface::Tools && !TOOL_METHODS.contains(&request.method()) {
+            let text = format!("`{}` is not offered here: the policy leaves only tools", request.method());
+            return self.refuse_method(request, RpcError::new(METHOD_NOT_FOUND, text));
+        }
+        self.method(request, Side::Client, frame.params())
+    }
+
+    /// `methods:` and `server_requests:`.
+    fn method(&self, request: &Request, from: Side, params: Option<Value<'_>>) -> Verdict {
+        let guard = self.guard();
+        let call = MethodCall { method: request.method(), params, is_servers: from == Side::Server };
+        let session = Arc::clone(&self.inner.session());
+        match guard.method(&call, &session, &*self.inner.world) {
+            Ruled { outcome: Outcome::Allow, .. } => Verdict::Forward,
+            Ruled { text, .. } => self.refuse_method(request, RpcError::new(REFUSED, text)),
+        }
+    }
+
+    fn refuse_method(&self, request: &Request, error: RpcError) -> Verdict {
+        let ticket = request.head().ticket;
+        if self.guard().policy().mode() == Mode::Monitor || self.guard().is_monitoring() {
+            self.say(Level::Info, &format!("would refuse `{}`: {}", request.method(), error.message));
+            return Verdict::Forward;
+        }
+        self.inner.log.decided(ticket, "denied".into());
+        self.say(
+            Level::Info,
+            &format!("refused `{}` of the {}: {}", request.method(), request.head().from, error.message),
+        );
+        answer(request.refuse(&error))
+    }
+
+    pub(super) fn client_notification(&self, notification: &Request) -> Verdict {
+        match read(notification, &self.limits()) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Verdict::Drop { to_client: Vec::new() },
+            Err(refusal) => return self.refuse_frame(notification.frame(), &refusal),
+        }
+        if notification.method() == "notifications/initialized" {
+            self.note_initialized();
+        }
+        Verdict::Forward
+    }
+
+    /// The client answers a request of the server's.
+    pub(super) fn client_answer(&self, request: &Request, frame: &Frame) -> Verdict {
+        let Err(refusal) = wire::client_frame(frame, &self.limits()) else { return Verdict::Forward };
+        if self.guard().is_monitoring() {
+            return self.would_refuse(frame, &refusal);
+        }
+        self.report(frame, &refusal);
+        // The server waits: it gets an answer, but not this one.
+        let text = "the client's answer could not be read for certain and was not passed on";
+        answer(request.refuse(&RpcError::new(RpcError::INTERNAL, text)))
+    }
+
+    pub(super) fn server_request(&self, request: &Request) -> Verdict {
+        let guard = self.guard();
+        if guard.policy().server_requests().all_pass() {
+            return Verdict::Forward;
+        }
+        let params =
+            request.params().map(|text| Document::read(text.as_bytes().to_vec().into(), &Limits::default()));
+        match params {
+            None => self.method(request, Side::Server, None),
+            Some(Ok(params)) => self.method(request, Side::Server, Some(params.root())),
+            Some(Err(why)) => {
+                let text = format!("its `params` cannot be read for certain: {why}");
+                self.refuse_method(request, RpcError::new(REFUSED, text))
+            }
+        }
+    }
+
+    pub(super) fn server_notification(&self, notification: &Request) -> Verdict {
+        if notification.method() == "notifications/tools/list_changed" {
+            self.note_list_changed();
+        }
+        Verdict::Forward
+    }
+
+    // === frames that are nothing for certain ===
+
+    pub(super) fn odd_client_frame(&self, frame: &Frame) -> Verdict {
+        match wire::client_frame(frame, &self.limits()) {
+            Ok(None) => Verdict::Drop { to_client: Vec::new() },
+            // An answer that nobody waits for.
+            Ok(Some(_)) if self.guard().is_monitoring() => Verdict::Forward,
+            Ok(Some(_)) => {
+                self.say(
+                    Level::Warn,
+                    "an answer of the client's that the server did not ask for was dropped",
+                );
+                Verdict::Drop { to_client: Vec::new() }
+            }
+            Err(refusal) => self.refuse_frame(frame, &refusal),
+        }
+    }
+
+    pub(super) fn odd_server_frame(&self, frame: &Frame, kind: Kind) -> Verdict {
+        if self.guard().is_monitoring() {
+            return match (&self.inner.noise, kind) {
+                (Some(noise), Kind::Opaque(_)) => noise.odd_frame(frame, kind, Side::Server),
+                _ => Verdict::Forward,
+            };
+        }
+        if kind == Kind::Response {
+            self.say(Level::Warn, "an answer of the server's to nothing that is open was dropped");
+            return Verdict::Drop { to_client: Vec::new() };
+        }
+        match (wire::server_frame(frame, kind), &self.inner.noise) {
+            (Ok(wire::ServerFrame::Noise { .. }), Some(noise)) => noise.odd_frame(frame, kind, Side::Server),
+            (Ok(_), _) => Verdict::Forward,
+            (Err(dropped), _) => {
+                self.say(Level::Warn, &format!("a frame of the server's was dropped: {}", dropped.message));
+                let text = format!("the server's answer was dropped: {}", dropped.message);
+                let error = RpcError::new(RpcError::INTERNAL, text);
+                // The router closes what these answer; an id that nothing is open under is nobody's.
+                Verdict::Drop { to_client: dropped.answers.iter().map(|id| error.answer(id)).collect() }
+            }
+        }
+    }
+
+    fn refuse_frame(&self, frame: &Frame, refusal: &Refusal) -> Verdict {
+        if self.guard().is_monitoring() {
+            return self.would_refuse(frame, refusal);
+        }
+        self.report(frame, refusal);
+        let mut errors = refusal.errors();
+        match (errors.len(), errors.pop()) {
+            (1, Some(error)) if refusal.id().is_some() => Verdict::Answer(error),
+            (_, last) => {
+                errors.extend(last);
+                Verdict::Drop { to_client: errors }
+            }
+        }
+    }
+
+    fn would_refuse(&self, frame: &Frame, refusal: &Refusal) -> Verdict {
+        let (reason, bytes) = (refusal.reason.as_str(), frame.len());
+        self.say(
+            Level::Warn,
+            &format!("would refuse a frame of {bytes} bytes ({reason}): {}", refusal.message),
+        );
+        Verdict::Forward
+    }
+
+    fn report(&self, frame: &Frame, refusal: &Refusal) {
+        use sha2::Digest as _;
+        let hash: String =
+            sha2::Sha256::digest(frame.body()).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let (reason, bytes) = (refusal.reason.as_str(), frame.len());
+        self.say(
+            Level::Warn,
+            &format!(
+                "refused a frame of the client's, {bytes} bytes, SHA-256 {hash}… ({reason}): {}",
+                refusal.message
+            ),
+        );
+    }
+}

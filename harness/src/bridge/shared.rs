@@ -1,0 +1,170 @@
+//! What all parts of the bridge share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use framegate_guard::ledger::{Ledger, SessionKey};
+use framegate_guard::policy::Policy;
+use framegate_guard::session::Session;
+use framegate_guard::world::World;
+use framegate_guard::{Facts, Guard};
+use framegate_pump::{Handle, Injector, Ticket};
+use tokio::sync::watch;
+
+use crate::calls::{CallLog, Level};
+use crate::noise::DivertNoise;
+use crate::stderr::Stderr;
+use crate::wire;
+
+/// A guard in front of one server, as the pump's interceptor. Cheap to share; see the module's picture.
+pub struct Bridge {
+    pub(super) inner: Arc<Inner>,
+}
+
+/// What a bridge is made of.
+pub struct BridgeSettings {
+    /// Decides.
+    pub guard: Guard,
+    /// Records: a verdict is released only after its step is committed.
+    pub ledger: Arc<dyn Ledger>,
+    /// Whose session this is.
+    pub key: SessionKey,
+    /// The files and the clock that rules may ask.
+    pub world: Arc<dyn World>,
+    /// Says what was decided.
+    pub log: Arc<CallLog>,
+    /// Where lines of the server's stdout that are no JSON go instead of to the client.
+    pub noise: Option<Stderr>,
+}
+
+impl std::fmt::Debug for BridgeSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BridgeSettings").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Bridge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bridge").field("key", &self.inner.key).finish_non_exhaustive()
+    }
+}
+
+pub(super) struct Inner {
+    /// Replaced whole: by a listing, and by a new policy file.
+    guard: RwLock<Arc<Guard>>,
+    pub(super) ledger: Arc<dyn Ledger>,
+    pub(super) key: SessionKey,
+    pub(super) world: Arc<dyn World>,
+    pub(super) log: Arc<CallLog>,
+    pub(super) noise: Option<DivertNoise>,
+    /// Shared with decisions that are being made: they see it as it was when they began.
+    pub(super) session: Mutex<Arc<Session>>,
+    pub(super) injector: OnceLock<Injector>,
+    pub(super) opening: Mutex<super::opening::Opening>,
+    /// Grows with each listing that came in or failed.
+    pub(super) listed: watch::Sender<super::opening::Listings>,
+    /// Calls that were sent and have not ended.
+    pub(super) open: Mutex<HashMap<Ticket, Sent>>,
+    /// Calls whose answer was a task's handle, by the task's id.
+    tasks: Mutex<HashMap<String, Sent>>,
+}
+
+/// A call that was sent.
+#[derive(Debug, Clone)]
+pub(super) struct Sent {
+    /// Its step in the ledger.
+    pub(super) sequence: u64,
+    /// The tool.
+    pub(super) tool: String,
+}
+
+impl Bridge {
+    /// A bridge that still needs the pump's handle: [`Bridge::start`].
+    #[must_use]
+    pub fn new(settings: BridgeSettings) -> Arc<Bridge> {
+        let BridgeSettings { guard, ledger, key, world, log, noise } = settings;
+        let inner = Inner {
+            guard: RwLock::new(Arc::new(guard)),
+            ledger,
+            key,
+            world,
+            log,
+            noise: noise.map(DivertNoise),
+            session: Mutex::default(),
+            injector: OnceLock::new(),
+            opening: Mutex::default(),
+            listed: watch::Sender::default(),
+            open: Mutex::default(),
+            tasks: Mutex::default(),
+        };
+        Arc::new(Bridge { inner: Arc::new(inner) })
+    }
+
+    /// Takes the handle by which the server is asked for its tools.
+    pub fn start(&self, handle: &Handle) {
+        let _ = self.inner.injector.set(handle.injector());
+    }
+
+    /// The guard in force.
+    #[must_use]
+    pub fn guard(&self) -> Arc<Guard> {
+        self.inner.guard()
+    }
+
+    /// Puts another policy in force, from the next frame on. What is decided stays decided. A legacy client is
+    /// told that its tool list may be old; in the modern era only who subscribed could be.
+    pub fn replace_policy(&self, policy: Policy, facts: Facts) {
+        let (guard, warnings) = self.guard().under(policy, facts);
+        warnings.iter().for_each(|warning| self.say(Level::Warn, warning));
+        self.inner.set_guard(guard);
+        let is_legacy = self.inner.opening().is_legacy();
+        if let Some(injector) = self.inner.injector.get().filter(|_| is_legacy) {
+            // A session that has ended needs no telling.
+            let _ = injector.notify_client("notifications/tools/list_changed", None);
+        }
+    }
+
+    pub(super) fn limits(&self) -> wire::Limits {
+        self.inner.limits()
+    }
+
+    pub(super) fn is_visible(&self, tool: &str) -> bool {
+        let guard = self.guard();
+        guard.is_monitoring() || guard.offers(tool)
+    }
+
+    pub(super) fn say(&self, level: Level, text: &str) {
+        self.inner.log.say(level, text);
+    }
+}
+
+impl Inner {
+    pub(super) fn guard(&self) -> Arc<Guard> {
+        Arc::clone(&self.guard.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set_guard(&self, guard: Guard) {
+        *self.guard.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(guard);
+    }
+
+    pub(super) fn limits(&self) -> wire::Limits {
+        let limits = self.guard().policy().limits();
+        wire::Limits { call_bytes: limits.call_bytes, depth: limits.depth, ..wire::Limits::default() }
+    }
+
+    pub(super) fn session(&self) -> MutexGuard<'_, Arc<Session>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn open(&self) -> MutexGuard<'_, HashMap<Ticket, Sent>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tasks(&self) -> MutexGuard<'_, HashMap<String, Sent>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn opening(&self) -> MutexGuard<'_, super::opening::Opening> {
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
