@@ -56,6 +56,8 @@ pub struct Schema {
     name_patterns: Option<Validator<Exact>>,
     /// How much work an instance is, by its depth.
     cost: expansion::Cost,
+    /// A pattern with look-around or a back reference: bounded for one string, but not linear.
+    backtracks: bool,
     names: shape::Names,
 }
 
@@ -155,7 +157,7 @@ impl Schema {
     /// Whether checking may take longer than a pump's thread should.
     #[must_use]
     pub fn expensive(&self) -> bool {
-        self.cost.estimate() >= EXPENSIVE_MIN
+        self.backtracks || self.cost.estimate() >= EXPENSIVE_MIN
     }
 
     /// Evaluations of one value in the worst case.

@@ -35,7 +35,20 @@ pub(super) fn compile(source: Value<'_>) -> Result<Schema, SchemaError> {
             Some(build(&serde_json::json!({ "anyOf": any.collect::<Vec<_>>() }), draft)?)
         }
     };
-    Ok(Schema { source, validator, name_patterns, cost, names })
+    let backtracks = source.root().document().all().any(has_backtracking_pattern);
+    Ok(Schema { source, validator, name_patterns, cost, backtracks, names })
+}
+
+fn has_backtracking_pattern(value: Value<'_>) -> bool {
+    let backtracks = |pattern: &str| {
+        let ahead = ["(?=", "(?!", "(?<=", "(?<!", "\\k<"].iter().any(|mark| pattern.contains(mark));
+        let mut pairs = pattern.bytes().zip(pattern.bytes().skip(1));
+        ahead || pairs.any(|(mark, digit)| mark == b'\\' && matches!(digit, b'1'..=b'9'))
+    };
+    let own = value.get("pattern").and_then(Value::as_str).is_some_and(backtracks);
+    own || value
+        .get("patternProperties")
+        .is_some_and(|all| all.members().any(|(pattern, _)| backtracks(pattern)))
 }
 
 fn draft_of(schema: Value<'_>) -> Result<Draft, SchemaError> {
@@ -117,7 +130,18 @@ fn keywords(schema: Value<'_>, draft: Draft) -> Map<String, serde_json::Value> {
         let (name, value) = match (name, value.kind()) {
             ("const", _) if draft != Draft::Draft4 => ours(name, value),
             ("enum", Kind::Array) => ours(name, value),
-            ("exclusiveMinimum" | "exclusiveMaximum", Kind::Number) if draft == Draft::Draft4 => {
+            // Draft 4 writes an exclusive bound as a flag beside the bound: here it goes into the name.
+            ("minimum", Kind::Number) if exclusive(schema, draft, "exclusiveMinimum") == Some(true) => {
+                ours("exclusiveMinimum", value)
+            }
+            ("maximum", Kind::Number) if exclusive(schema, draft, "exclusiveMaximum") == Some(true) => {
+                ours("exclusiveMaximum", value)
+            }
+            ("exclusiveMinimum" | "exclusiveMaximum", _) if draft == Draft::Draft4 => {
+                let bound = if name == "exclusiveMinimum" { "minimum" } else { "maximum" };
+                if value.kind() == Kind::Bool && schema.get(bound).is_some() {
+                    continue;
+                }
                 (name.to_owned(), rewrite(value, draft))
             }
             (_, Kind::Number) if NUMERIC.contains(&name) => ours(name, value),
@@ -127,6 +151,10 @@ fn keywords(schema: Value<'_>, draft: Draft) -> Map<String, serde_json::Value> {
         out.insert(name, value);
     }
     out
+}
+
+fn exclusive(schema: Value<'_>, draft: Draft, flag: &str) -> Option<bool> {
+    if draft == Draft::Draft4 { schema.get(flag).and_then(Value::as_bool) } else { None }
 }
 
 fn ours(name: &str, value: Value<'_>) -> (String, serde_json::Value) {

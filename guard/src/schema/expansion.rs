@@ -7,8 +7,8 @@
 use super::SchemaError;
 use super::graph::{Graph, Node, NodeId};
 
-/// Evaluations of one value above which a schema is not adopted: with failing branches about 7 µs each.
-pub const EXPANSION_MAX: u64 = 20_000;
+/// Evaluations of one value above which a schema is not adopted: about 1.4 ms.
+pub const EXPANSION_MAX: u64 = 50_000;
 
 /// Evaluations of one value from which a schema is checked off the pump's thread.
 pub const EXPENSIVE_MIN: u64 = 500;
@@ -48,7 +48,7 @@ impl Cost {
 }
 
 /// Evaluations, and the longest chain of them, for one subschema on an object and on an array.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Work {
     object: u64,
     array: u64,
@@ -70,8 +70,11 @@ pub(super) fn measure(graph: &Graph) -> Result<Cost, SchemaError> {
     let mut below = vec![Work::default(); graph.nodes.len()];
     let mut by_depth = Vec::with_capacity(DEPTH_MAX + 1);
     let mut depth_max = None;
+    let mut settled = false;
     for depth in 0..=DEPTH_MAX {
-        let here = layer(graph, &order, &below);
+        // What does not recur stays the same from its own depth on.
+        let here = if settled { below.clone() } else { layer(graph, &order, &below) };
+        settled = settled || here == below;
         let root = here.first().copied().unwrap_or_default();
         by_depth.push(root.worst());
         if root.worst() <= EXPANSION_MAX && root.chain <= CHAIN_MAX {
@@ -114,11 +117,15 @@ fn work_of(node: &Node, here: &[Work], below: &[Work]) -> Work {
     let again = if node.asks_again { 3 } else { 1 };
     let member = one_of(&node.member_one_of).saturating_add(sum(&node.member_each, &below_worst));
     let item = one_of(&node.item_one_of).saturating_add(sum(&node.item_each, &below_worst));
-    let in_place =
-        |kind: &dyn Fn(Work) -> u64| sum(&node.same, &|id| kind(of(here, id))).saturating_mul(again);
+    let in_place = |kind: &dyn Fn(Work) -> u64| {
+        let one_of = |ids: &Vec<NodeId>| ids.iter().map(|id| kind(of(here, id))).max().unwrap_or(0);
+        let each = sum(&node.same, &|id| kind(of(here, id)));
+        node.same_one_of.iter().fold(each, |sum, ids| sum.saturating_add(one_of(ids))).saturating_mul(again)
+    };
     let parts = node.member_one_of.iter().chain(&node.member_each).chain(&node.item_one_of);
     let chain_below = parts.chain(&node.item_each).map(|id| of(below, id).chain);
-    let chain = node.same.iter().map(|id| of(here, id).chain).chain(chain_below).max().unwrap_or(0);
+    let in_place_ids = node.same.iter().chain(node.same_one_of.iter().flatten());
+    let chain = in_place_ids.map(|id| of(here, id).chain).chain(chain_below).max().unwrap_or(0);
     Work {
         object: 1_u64.saturating_add(in_place(&|work| work.object)).saturating_add(member),
         array: 1_u64.saturating_add(in_place(&|work| work.array)).saturating_add(item),
@@ -148,8 +155,8 @@ fn in_place_order(graph: &Graph) -> Result<Vec<NodeId>, SchemaError> {
                 }
                 _ => *mark = Mark::Open,
             }
-            match node.same.get(edge) {
-                Some(next) => path.extend([(id, edge + 1), (*next, 0)]),
+            match node.in_place(edge) {
+                Some(next) => path.extend([(id, edge + 1), (next, 0)]),
                 None => {
                     *mark = Mark::Done;
                     order.push(id);

@@ -17,6 +17,8 @@ pub(super) type NodeId = usize;
 pub(super) struct Node {
     /// Subschemas that look at the same value.
     pub(super) same: Vec<NodeId>,
+    /// One of each of these looks at the same value; which one is only known while validating.
+    pub(super) same_one_of: Vec<Vec<NodeId>>,
     /// One of these looks at a member, by its name.
     pub(super) member_one_of: Vec<NodeId>,
     /// Each of these may look at a member.
@@ -29,6 +31,18 @@ pub(super) struct Node {
     pub(super) asks_again: bool,
     /// For messages.
     pub(super) offset: usize,
+}
+
+impl Node {
+    /// The subschema at that position among those that look at the same value.
+    pub(super) fn in_place(&self, position: usize) -> Option<NodeId> {
+        let listed = self.same.get(position).copied();
+        let further = || {
+            let beyond = position.checked_sub(self.same.len())?;
+            self.same_one_of.iter().flatten().nth(beyond).copied()
+        };
+        listed.or_else(further)
+    }
 }
 
 /// All subschemas that can be reached; the root is node 0.
@@ -132,7 +146,11 @@ impl<'a> Builder<'a> {
                 "dependentSchemas" | "dependencies" => self.reach_all(members(), resource, &mut node.same)?,
                 "$ref" | "$dynamicRef" | "$recursiveRef" => {
                     let targets = self.targets(keyword, value, resource)?;
-                    self.reach_all_in(targets, &mut node.same)?;
+                    let mut meant = Vec::with_capacity(targets.len());
+                    self.reach_all_in(targets, &mut meant)?;
+                    meant.sort_unstable();
+                    meant.dedup();
+                    node.same_one_of.push(meant);
                 }
                 "properties" => self.reach_all(members(), resource, &mut node.member_one_of)?,
                 "additionalProperties" => self.reach_all(one(), resource, &mut node.member_one_of)?,

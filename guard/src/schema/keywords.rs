@@ -27,18 +27,14 @@ pub(super) fn register<'i>(
 ) -> ValidationOptions<'i, Retriever, Exact> {
     let mut options = options;
     for name in NUMERIC {
-        options = options.with_keyword(format!("{PREFIX}{name}"), move |parent, value, _| {
+        options = options.with_keyword(format!("{PREFIX}{name}"), move |_, value, _| {
             let text = value.as_str().unwrap_or_default();
             let invalid = || ValidationError::schema(format!("`{name}` is out of range"));
             let limit = Decimal::parse(text).ok_or_else(invalid)?;
             if name == "multipleOf" && (limit.is_negative() || limit.is_zero()) {
                 return Err(ValidationError::schema("`multipleOf` must be above zero"));
             }
-            // Draft 4 writes an exclusive bound as a flag beside the bound.
-            let exclusive = |flag: &str| parent.get(flag).and_then(serde_json::Value::as_bool) == Some(true);
             let test = match name {
-                "minimum" if exclusive("exclusiveMinimum") => Test::Above,
-                "maximum" if exclusive("exclusiveMaximum") => Test::Below,
                 "minimum" => Test::AtLeast,
                 "maximum" => Test::AtMost,
                 "exclusiveMinimum" => Test::Above,
