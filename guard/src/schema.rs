@@ -144,7 +144,13 @@ impl Schema {
         explain::check(self, value)
     }
 
-    /// The same for text that is still to be read, as a result's `structuredContent`. A text that cannot be
+    /// Whether nothing is wrong: [`Schema::check`] without the words.
+    #[must_use]
+    pub fn accepts(&self, value: json::Value<'_>) -> bool {
+        explain::accepts(self, value)
+    }
+
+    /// The same as [`Schema::check`] for text that is still to be read, as a result's `structuredContent`. A text that cannot be
     /// read strictly is a mismatch of the whole. Runs anywhere: it holds no lock and asks nobody.
     #[must_use]
     pub fn check_text(&self, text: Bytes) -> Vec<Mismatch> {

@@ -49,6 +49,9 @@ const CHANGES_MAX: usize = 1024;
 /// Rewrites values to the types that the schema asks for, if the arguments fit the schema afterwards.
 #[must_use]
 pub fn coerce(schema: &Schema, arguments: Value<'_>) -> Coerced {
+    if schema.accepts(arguments) {
+        return Coerced::default();
+    }
     let root = schema.source.root();
     let mut repair = Repair { root, done: Coerced::default() };
     repair.value(&[root], arguments, &Place::default());
@@ -56,7 +59,7 @@ pub fn coerce(schema: &Schema, arguments: Value<'_>) -> Coerced {
         return Coerced::default();
     }
     match repair.done.apply(arguments) {
-        Some(fixed) if schema.check(fixed.root()).is_empty() => repair.done,
+        Some(fixed) if schema.accepts(fixed.root()) => repair.done,
         _ => Coerced::default(),
     }
 }

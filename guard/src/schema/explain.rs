@@ -49,6 +49,11 @@ pub(super) fn check(schema: &Schema, value: Value<'_>) -> Vec<Mismatch> {
     telling.found
 }
 
+/// See [`Schema::accepts`].
+pub(super) fn accepts(schema: &Schema, value: Value<'_>) -> bool {
+    size(value).0 <= schema.cost.depth_max && schema.validator.is_valid(Item::Value(value))
+}
+
 /// How deep a value is nested, and how many values it holds.
 fn size(value: Value<'_>) -> (usize, u64) {
     let span = value.span();
