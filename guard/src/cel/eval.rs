@@ -194,6 +194,7 @@ impl<'a> Run<'_, 'a> {
 
     fn each(&mut self, each: &'a Each) -> Outcome<'a> {
         let range = self.node(&each.range)?;
+        self.budget.spend_items(range.len().unwrap_or(0) / 8)?;
         let keys = || range.entries().map(|entries| entries.into_iter().map(|(key, _)| Value::String(key)));
         match range.items() {
             Some(items) => self.each_of(each, items),

@@ -342,6 +342,7 @@ fn equal_many(left: &Value<'_>, right: &Value<'_>, budget: &mut Budget) -> Resul
     if left.len() != right.len() || !right.is_map() {
         return Ok(false);
     }
+    budget.spend_items(left.len().unwrap_or(0) / 8)?;
     let Some(entries) = left.entries() else { return Ok(false) };
     for (key, value) in entries {
         // A document's members are searched one by one.

@@ -10,12 +10,15 @@ use std::borrow::Cow;
 
 const ONE_OR_MORE: Want = Want::STRING.or(Want::STRINGS);
 
+/// What may hold texts. A number holds none, so that searching one is a mistake.
+const SEARCHED: Want = Want::STRING.or(Want::LIST).or(Want::MAP);
+
 /// The largest compiled pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 pub(super) const TABLE: &[Function] = &[
     Function::new("contains_any", Style::Plain, Gives::Bool, contains_any)
-        .takes(&[Want::ANY, ONE_OR_MORE])
+        .takes(&[SEARCHED, ONE_OR_MORE])
         .prepare(needles)
         .doc(
             "contains_any(x, parts) → bool",
@@ -23,7 +26,7 @@ pub(super) const TABLE: &[Function] = &[
             "contains_any([\"cat /home/me/.ssh/id_rsa\"], [\"/.ssh\", \"/.env\"])",
         ),
     Function::new("contains_any_nocase", Style::Plain, Gives::Bool, contains_any_nocase)
-        .takes(&[Want::ANY, ONE_OR_MORE])
+        .takes(&[SEARCHED, ONE_OR_MORE])
         .prepare(folded_needles)
         .doc(
             "contains_any_nocase(x, parts) → bool",
@@ -48,7 +51,7 @@ pub(super) const TABLE: &[Function] = &[
         "As it is read: Unicode NFKC, lower case, without invisible format characters.",
         "normalize(\"Ｉgno\\u200bRE ﬁles\") == \"ignore files\"",
     ),
-    Function::new("texts", Style::Plain, Gives::Strings, texts).takes(&[Want::ANY]).doc(
+    Function::new("texts", Style::Plain, Gives::Strings, texts).takes(&[SEARCHED]).doc(
         "texts(x) → list(string)",
         "Every key and string of the value, decoded. The variable `texts` is texts(args).",
         "\"/work/notes.txt\" in texts(args) && \"path\" in texts(args)",
@@ -75,6 +78,7 @@ fn any_text_inside(value: &Value<'_>, budget: &mut Budget, visit: &mut Visit<'_>
             return Ok(true);
         }
     }
+    budget.spend_items(value.len().unwrap_or(0) / 8)?;
     for (key, item) in value.entries().into_iter().flatten() {
         budget.spend_read(key.len())?;
         if visit(&key, budget)? || any_text(&item, budget, visit)? {
@@ -241,6 +245,7 @@ fn collect<'a>(value: &Value<'a>, budget: &mut Budget, found: &mut Vec<Value<'a>
             for item in other.items().into_iter().flatten() {
                 collect(&item, budget, found)?;
             }
+            budget.spend_items(other.len().unwrap_or(0) / 8)?;
             for (key, item) in other.entries().into_iter().flatten() {
                 found.push(Value::String(key));
                 collect(&item, budget, found)?;

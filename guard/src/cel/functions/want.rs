@@ -17,7 +17,6 @@ impl Want {
     pub(super) const STRINGS: Want = Want(64);
     pub(super) const MAP: Want = Want(128);
     pub(super) const NULL: Want = Want(256);
-    pub(super) const ANY: Want = Want(u16::MAX);
 
     pub(super) const fn or(self, other: Want) -> Want {
         Want(self.0 | other.0)
