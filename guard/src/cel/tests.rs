@@ -1,6 +1,7 @@
 mod language;
 mod limits;
 mod problems;
+mod speed;
 mod twin;
 
 use super::*;
