@@ -55,7 +55,7 @@ pub use merge::Conflict;
 pub use methods::{Methods, Passage, Ruling};
 pub use options::{Arguments, Invisible, InvisibleBy, Mode, Schema, ToolOptions, Undeclared};
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
-pub use raw::ENTRIES_MAX;
+pub use raw::{ENTRIES_MAX, RULE_PATTERNS_MAX};
 pub use rules::{Condition, Definition, Otherwise, Rule};
 pub use tree::{FILE_BYTES_MAX, NESTING_MAX, VALUES_MAX};
 

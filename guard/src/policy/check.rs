@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::facts::Fact;
-use super::glob::Pattern;
+use super::glob::{Pattern, Steps};
 use super::locate::Cel;
 use super::merge::{Entries, Entry, Set, Setting};
 use super::methods::{MethodEntry, Methods, Passage, Ruling};
@@ -22,9 +22,10 @@ use crate::json::{Document, Kind, Limits};
 pub const DEFINITIONS_MAX: usize = 64;
 
 pub(crate) fn load(source: &Arc<Source>, read: &mut ReadFile<'_>) -> Result<Loaded, PolicyErrors> {
-    let root = tree::read(source).map_err(PolicyErrors::new)?;
+    let (root, problems) = tree::read(source);
+    let Some(root) = root else { return Err(PolicyErrors::new(problems)) };
     let mut files = BTreeMap::new();
-    let mut reader = Reader { source, problems: Vec::new() };
+    let mut reader = Reader { source, problems };
     let file = reader.file(&root, &mut |path| {
         let text = read(path)?;
         files.insert(path.to_owned(), text.clone());
@@ -130,7 +131,7 @@ impl Checker<'_, '_> {
     fn lists(&mut self, raw: &[(Key, std::rc::Rc<tree::Node>)]) -> Document {
         let mut members = Vec::new();
         for (key, node) in raw {
-            if self.reader.list(node, &format!("the list `{}`", key.text)).is_none() {
+            if self.reader.list(node, "a list").is_none() {
                 continue;
             }
             let Some(json) = self.reader.json(node) else { continue };
@@ -304,6 +305,7 @@ impl Checker<'_, '_> {
     }
 
     fn method_conflicts(&mut self, entries: &[MethodEntry]) {
+        let mut steps = Steps::default();
         for (index, second) in entries.iter().enumerate() {
             for first in entries.get(..index).unwrap_or_default() {
                 let same = matches!(
@@ -313,7 +315,7 @@ impl Checker<'_, '_> {
                 if same || first.pattern.literalness() != second.pattern.literalness() {
                     continue;
                 }
-                let Some(common) = first.pattern.common(&second.pattern) else { continue };
+                let Some(common) = first.pattern.common(&second.pattern, &mut steps) else { continue };
                 let message = format!(
                     "`{}` and `{}` are equally literal and both match `{common}`",
                     first.text, second.text

@@ -11,6 +11,31 @@ use std::fmt;
 /// Bytes of a pattern.
 pub const PATTERN_BYTES_MAX: usize = 256;
 
+/// Steps that all comparisons of a file's patterns with each other may take together.
+const COMPARE_STEPS_MAX: usize = 10_000_000;
+
+/// What is left of [`COMPARE_STEPS_MAX`]. Comparing patterns is quadratic in their length and in their number;
+/// it only warns early of what is found again, name by name, once a listing is there.
+#[derive(Debug)]
+pub(crate) struct Steps(usize);
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps(COMPARE_STEPS_MAX)
+    }
+}
+
+impl Steps {
+    fn take(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+
+    pub(crate) fn exhausted(&self) -> bool {
+        self.0 == 0
+    }
+}
+
 /// A pattern over `tool` or `server/tool`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glob {
@@ -89,16 +114,16 @@ impl Glob {
         Literalness(self.tool.literalness(), self.server.as_ref().map(Pattern::literalness))
     }
 
-    /// A name that both match, in the form `tool` or `server/tool`: the shortest one.
-    #[must_use]
-    pub fn common(&self, other: &Glob) -> Option<String> {
-        let tool = self.tool.common(&other.tool)?;
+    /// A name that both match, in the form `tool` or `server/tool`: the shortest one. Nothing as well when no
+    /// steps are left.
+    pub(crate) fn common(&self, other: &Glob, steps: &mut Steps) -> Option<String> {
+        let tool = self.tool.common(&other.tool, steps)?;
         match (&self.server, &other.server) {
             (None, None) => Some(tool),
             (Some(server), None) | (None, Some(server)) => {
-                Some(format!("{}/{tool}", server.common(&Pattern(vec![Part::Any]))?))
+                Some(format!("{}/{tool}", server.common(&Pattern(vec![Part::Any]), steps)?))
             }
-            (Some(mine), Some(theirs)) => Some(format!("{}/{tool}", mine.common(theirs)?)),
+            (Some(mine), Some(theirs)) => Some(format!("{}/{tool}", mine.common(theirs, steps)?)),
         }
     }
 
@@ -200,13 +225,14 @@ impl Pattern {
     }
 
     /// The shortest text both match: breadth first over pairs of positions.
-    pub(crate) fn common(&self, other: &Pattern) -> Option<String> {
+    pub(crate) fn common(&self, other: &Pattern, steps: &mut Steps) -> Option<String> {
+        steps.take()?;
         if self.0.iter().zip(&other.0).map_while(literals).any(|same| !same)
             || self.0.iter().rev().zip(other.0.iter().rev()).map_while(literals).any(|same| !same)
         {
             return None;
         }
-        let text = Search::new(self, other).run()?;
+        let text = Search::new(self, other).run(steps)?;
         // Only `*` matches nothing at all, and `*` matches any name.
         Some(if text.is_empty() { "any_name".to_owned() } else { text })
     }
@@ -246,8 +272,9 @@ impl<'a> Search<'a> {
         Search { a: &a.0, b: &b.0, from: BTreeMap::new(), queue: VecDeque::from([((0, 0), (0, 0), None)]) }
     }
 
-    fn run(mut self) -> Option<String> {
+    fn run(mut self, steps: &mut Steps) -> Option<String> {
         while let Some((pair, before, by)) = self.queue.pop_front() {
+            steps.take()?;
             if self.from.contains_key(&pair) {
                 continue;
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::bind::{BoundTool, Listing, Wanted, arguments_of, schema_has};
-use super::glob::Glob;
+use super::glob::{Glob, Steps};
 use super::merge::{Entry, Set};
 use super::methods::Passage;
 use super::problem::{Problem, nearest};
@@ -20,7 +20,8 @@ pub(crate) fn file(inner: &Inner) -> Vec<Problem> {
             let problem = warn(&(0..0), "no tool is named: every call is refused".into());
             problems.push(problem.hint("name tools under `tools`, or write `default: allow`"));
         }
-        problems.extend(inner.rules.iter().flat_map(|rule| unnamed_tools(inner, rule)));
+        let mut steps = Steps::default();
+        problems.extend(inner.rules.iter().flat_map(|rule| unnamed_tools(inner, rule, &mut steps)));
     }
     for rule in &inner.rules {
         if rule.that.cel.text.trim() == "true" {
@@ -35,12 +36,13 @@ pub(crate) fn file(inner: &Inner) -> Vec<Problem> {
 
 /// With `default: deny` a rule over tools that nothing under `tools` names speaks of calls that are refused
 /// anyway; mostly the name is mistyped.
-fn unnamed_tools(inner: &Inner, rule: &Rule) -> Vec<Problem> {
-    let unnamed = |(glob, _): &(&Glob, &Range<usize>)| {
-        !inner.tools.all().is_empty()
-            && inner.tools.all().iter().all(|entry| entry.glob.common(glob).is_none())
+fn unnamed_tools(inner: &Inner, rule: &Rule, steps: &mut Steps) -> Vec<Problem> {
+    let entries = inner.tools.all();
+    let mut unnamed = |(glob, _): &(&Glob, &Range<usize>)| {
+        let named = entries.iter().any(|entry| entry.glob.common(glob, steps).is_some());
+        !(named || entries.is_empty() || steps.exhausted())
     };
-    let patterns = rule.tools.iter().zip(&rule.spans.tools).filter(unnamed);
+    let patterns = rule.tools.iter().zip(&rule.spans.tools).filter(|pattern| unnamed(pattern));
     let problem = |(glob, span): (&Glob, &Range<usize>)| {
         let near = nearest(glob.as_str(), inner.tools.all().iter().map(|entry| entry.glob.as_str()));
         let hint = near.map_or_else(

@@ -1,8 +1,9 @@
 //! All entries of `tools:` that match a tool, as one: for each option the most literal entry that sets it.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::glob::Glob;
+use super::glob::{Glob, Steps};
 use super::options::{Arguments, InvisibleBy, Mode, Schema, ToolOptions, Undeclared};
 
 /// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
@@ -60,9 +61,9 @@ pub struct Conflict {
     /// A tool that both match.
     pub tool: String,
     /// One entry.
-    pub first: Glob,
+    pub first: String,
     /// The other entry.
-    pub second: Glob,
+    pub second: String,
     span: Range<usize>,
 }
 
@@ -83,7 +84,7 @@ pub(crate) struct Entries {
 
 impl Entries {
     pub(crate) fn new(defaults: &[Setting], mut entries: Vec<Entry>) -> Entries {
-        entries.sort_by(|a, b| b.glob.literalness().cmp(&a.glob.literalness()));
+        entries.sort_by_key(|entry| Reverse(entry.glob.literalness()));
         Entries { defaults: applied(ToolOptions::default(), defaults), entries }
     }
 
@@ -122,24 +123,25 @@ impl Entries {
     /// Pairs of entries that can conflict on a name that no more literal entry settles.
     pub(crate) fn conflicts(&self) -> Vec<Conflict> {
         let mut found = Vec::new();
+        let mut steps = Steps::default();
         for (index, second) in self.entries.iter().enumerate() {
             let earlier = self.entries.get(..index).unwrap_or_default();
             let peers =
                 earlier.iter().rev().take_while(|e| e.glob.literalness() == second.glob.literalness());
             for first in peers {
-                found.extend(self.conflict_of(first, second));
+                found.extend(self.conflict_of(first, second, &mut steps));
             }
         }
         found
     }
 
-    fn conflict_of(&self, first: &Entry, second: &Entry) -> Option<Conflict> {
+    fn conflict_of(&self, first: &Entry, second: &Entry, steps: &mut Steps) -> Option<Conflict> {
         let differs = |setting: &&Setting| {
             first.setting(setting.key).is_some_and(|other| clash(first, other, second, setting))
         };
         // Searching a common name is the costly part: only where something differs.
         let setting = second.settings.iter().find(differs)?;
-        let name = first.glob.common(&second.glob)?;
+        let name = first.glob.common(&second.glob, steps)?;
         let (server, tool) = name.split_once('/').unwrap_or(("", &name));
         let settled = self.entries.iter().take_while(|e| e.glob.literalness() > first.glob.literalness());
         let settled =
@@ -163,8 +165,8 @@ fn conflict(first: &Entry, second: &Entry, setting: &Setting, tool: String) -> C
     Conflict {
         key: setting.key,
         tool,
-        first: first.glob.clone(),
-        second: second.glob.clone(),
+        first: first.glob.to_string(),
+        second: second.glob.to_string(),
         span: setting.span.clone(),
     }
 }

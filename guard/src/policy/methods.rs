@@ -1,5 +1,6 @@
 //! Requests beside tool calls: which pass, which are denied, which are ruled on.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::glob::Pattern;
@@ -44,7 +45,7 @@ pub struct Methods {
 
 impl Methods {
     pub(crate) fn new(mut entries: Vec<MethodEntry>) -> Methods {
-        entries.sort_by(|a, b| b.pattern.literalness().cmp(&a.pattern.literalness()));
+        entries.sort_by_key(|entry| Reverse(entry.pattern.literalness()));
         Methods { entries }
     }
 

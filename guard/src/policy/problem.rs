@@ -137,7 +137,7 @@ impl Problem {
     }
 
     /// The message with the tools it is about.
-    fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         const SHOWN: usize = 3;
         let message = printable(&self.message);
         let shown: Vec<String> =

@@ -18,6 +18,9 @@ use crate::json;
 /// Rules, entries under `tools:`, definitions, facts, lists or methods in one file, each.
 pub const ENTRIES_MAX: usize = 1000;
 
+/// Patterns under all `tools:` of a file's rules together.
+pub const RULE_PATTERNS_MAX: usize = 10_000;
+
 const OPTIONS: &[&str] = &["arguments", "undeclared", "invisible", "schema", "mode", "hidden"];
 const LATER_OPTIONS: &[&str] = &[
     "ground",
@@ -182,7 +185,7 @@ impl Reader<'_> {
     fn amount(&mut self, node: &Node, allowed: &std::ops::RangeInclusive<usize>) -> Option<At<usize>> {
         let text = self.words(node, "a number such as `64` or `16 MiB`")?;
         let Some(amount) = size::parse(&text.value) else {
-            let message = format!("`{}` is no amount", text.value);
+            let message = format!("`{}` is not an amount", text.value);
             self.error_hint(
                 &text.span,
                 message,
@@ -215,7 +218,7 @@ impl Reader<'_> {
 
     fn raw_nodes(&mut self, fields: &Fields<'_>, key: &str) -> Vec<(Key, Rc<Node>)> {
         let Some(node) = fields.get(key) else { return Vec::new() };
-        let members = self.mapping(node, &format!("`{key}`: a mapping")).unwrap_or_default();
+        let members = self.mapping(node, "a mapping").unwrap_or_default();
         self.few(&node.span, key, members.len());
         members.iter().take(ENTRIES_MAX).cloned().collect()
     }
@@ -348,7 +351,10 @@ impl Reader<'_> {
         match json::Document::read(text.into(), &json::Limits::default()) {
             Ok(document) if document.root().kind() == json::Kind::Object => Some(Schema(Arc::new(document))),
             Ok(document) => {
-                self.error(&node.span, format!("a schema is an object, not a {}", document.root().kind()));
+                self.error(
+                    &node.span,
+                    format!("a schema must be an object, this one is {}", document.root().kind()),
+                );
                 None
             }
             Err(fault) => {
@@ -390,9 +396,14 @@ impl Reader<'_> {
 
     fn rules(&mut self, fields: &Fields<'_>) -> Vec<RawRule> {
         let Some(node) = fields.get("rules") else { return Vec::new() };
-        let rules = self.list(node, "`rules`: a list").unwrap_or_default();
+        let rules = self.list(node, "a list of rules").unwrap_or_default();
         self.few(&node.span, "rules", rules.len());
-        rules.iter().take(ENTRIES_MAX).filter_map(|node| self.rule(node)).collect()
+        let rules: Vec<RawRule> = rules.iter().take(ENTRIES_MAX).filter_map(|node| self.rule(node)).collect();
+        if rules.iter().map(|rule| rule.tools.len()).sum::<usize>() > RULE_PATTERNS_MAX {
+            let at = node.span.start..node.span.start;
+            self.error(&at, format!("more than {RULE_PATTERNS_MAX} patterns under the `tools` of all rules"));
+        }
+        rules
     }
 
     /// Reads every part before it gives up, so that all faults of a rule are seen.

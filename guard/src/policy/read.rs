@@ -82,7 +82,7 @@ impl Reader<'_> {
 
     /// The members of a mapping with known keys.
     pub(crate) fn fields<'n>(&mut self, node: &'n Node, keys: &Keys) -> Option<Fields<'n>> {
-        let members = self.mapping(node, &format!("{}: a mapping", keys.what))?;
+        let members = self.mapping(node, "a mapping")?;
         let mut fields = Fields { span: node.span.clone(), members: Vec::new() };
         for (key, value) in members {
             let name = key.text.as_str();
@@ -104,7 +104,7 @@ impl Reader<'_> {
 
     fn unknown(&mut self, key: &Key, keys: &Keys) {
         let hint = did_you_mean(&key.text, keys.known.iter().copied())
-            .unwrap_or_else(|| format!("known are {}", list(keys.known.iter().copied())));
+            .unwrap_or_else(|| format!("the keys are {}", listed(keys.known.iter().copied(), "and")));
         self.error_hint(&key.span, format!("unknown key `{}` in {}", key.text, keys.what), hint);
     }
 
@@ -229,9 +229,13 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// `a`, `b` or `c`
 pub(crate) fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    listed(words, "or")
+}
+
+fn listed<'a>(words: impl Iterator<Item = &'a str>, last: &str) -> String {
     let mut words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
     match (words.pop(), words.is_empty()) {
-        (Some(last), false) => format!("{} or {last}", words.join(", ")),
-        (last, _) => last.unwrap_or_default(),
+        (Some(word), false) => format!("{} {last} {word}", words.join(", ")),
+        (word, _) => word.unwrap_or_default(),
     }
 }

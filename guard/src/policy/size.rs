@@ -24,7 +24,7 @@ pub(crate) fn parse(text: &str) -> Option<u64> {
 /// As people write it.
 pub(crate) fn show(bytes: usize) -> String {
     for (unit, size) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] {
-        if bytes >= size && bytes % size == 0 {
+        if bytes >= size && bytes.is_multiple_of(size) {
             return format!("{} {unit}", bytes / size);
         }
     }

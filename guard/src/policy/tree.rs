@@ -113,10 +113,11 @@ pub(crate) fn number(text: &str) -> bool {
 }
 
 /// Reads one document. What is no YAML ends the reading; other faults are collected.
-pub(crate) fn read(source: &Arc<Source>) -> Result<Rc<Node>, Vec<Problem>> {
+pub(crate) fn read(source: &Arc<Source>) -> (Option<Rc<Node>>, Vec<Problem>) {
     let options = granit_parser::options! {
-        flow_nesting_limit: NESTING_MAX,
-        block_nesting_limit: NESTING_MAX,
+        // The builder's own limit comes first, and says what it is about.
+        flow_nesting_limit: 2 * NESTING_MAX,
+        block_nesting_limit: 2 * NESTING_MAX,
     };
     let mut builder = Builder::new(source);
     for event in Parser::new_from_str_with_options(source.text(), options) {
@@ -126,7 +127,7 @@ pub(crate) fn read(source: &Arc<Source>) -> Result<Rc<Node>, Vec<Problem>> {
         });
         if let Err(problem) = step {
             builder.problems.push(problem);
-            return Err(builder.problems);
+            return (None, builder.problems);
         }
     }
     builder.finish()
@@ -297,14 +298,11 @@ impl<'s> Builder<'s> {
         None
     }
 
-    fn finish(mut self) -> Result<Rc<Node>, Vec<Problem>> {
+    fn finish(mut self) -> (Option<Rc<Node>>, Vec<Problem>) {
         if self.root.is_none() && self.problems.is_empty() {
             self.problems.push(Problem::error(self.source, 0..0, "the policy file is empty"));
         }
-        match self.root {
-            Some(root) if self.problems.is_empty() => Ok(root),
-            _ => Err(self.problems),
-        }
+        (self.root, self.problems)
     }
 }
 
