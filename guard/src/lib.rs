@@ -15,6 +15,7 @@ pub mod function;
 mod guard;
 pub mod json;
 pub mod ledger;
+pub mod link;
 pub mod look;
 pub mod messages;
 pub mod permit;

@@ -41,7 +41,7 @@ fn format_characters_are_reported() {
         assert_eq!(invisible(document(&escaped).root()).len(), 1, "{escaped}");
     }
     for shown in ["plain", "é", "日本", "a\u{fe0f}", "\u{3164}", "\u{2800}", "🏴", "👍🏽"] {
-        assert_eq!(found(shown), [], "{shown}");
+        assert!(found(shown).is_empty(), "{shown}");
     }
 }
 
@@ -49,8 +49,8 @@ fn format_characters_are_reported() {
 fn joiners_belong_in_emoji() {
     for family in ["👨‍👩‍👧‍👦", "👩🏽‍💻", "🏳️‍🌈", "🏴‍☠️", "❤️‍🔥", "🧑🏿‍🤝‍🧑🏻", "🐻‍❄️", "👁️‍🗨️", "🏃🏽‍♀️‍➡️"]
     {
-        assert_eq!(found(family), [], "{family}");
-        assert_eq!(found(&format!("a {family} b")), [], "{family}");
+        assert!(found(family).is_empty(), "{family}");
+        assert!(found(&format!("a {family} b")).is_empty(), "{family}");
     }
     for broken in [
         "a\u{200d}b",
@@ -73,7 +73,7 @@ fn tags_belong_in_three_flags() {
         format!("🏴{tags}\u{e007f}")
     };
     for region in ["gbeng", "gbsct", "gbwls"] {
-        assert_eq!(found(&flag(region)), [], "{region}");
+        assert!(found(&flag(region)).is_empty(), "{region}");
     }
     // Tags spell out hidden text otherwise.
     for hidden in ["ustx", "gbxxx", "ignore all", "gben"] {
@@ -94,7 +94,7 @@ fn joiners_belong_where_idna_lets_them() {
         "ক্\u{200d}য",
         "بي\u{64e}\u{200c}\u{64e}بي",
     ] {
-        assert_eq!(found(word), [], "{word}");
+        assert!(found(word).is_empty(), "{word}");
     }
     for broken in
         ["a\u{200c}b", "\u{200c}می", "می\u{200c}", "क\u{200d}ष", "د\u{200c}ب", "ب\u{200d}ب", "ب\u{200c}a"]
