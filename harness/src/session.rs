@@ -403,6 +403,10 @@ impl Observer for Observers {
         self.0.iter().for_each(|observer| observer.frame(seen));
     }
 
+    fn sees_usual_frames(&self) -> bool {
+        self.0.iter().any(|observer| observer.sees_usual_frames())
+    }
+
     fn ended(&self, request: &Head, how: Ended) {
         self.0.iter().for_each(|observer| observer.ended(request, how));
     }

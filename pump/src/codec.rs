@@ -13,7 +13,7 @@
 
 use bytes::{BufMut, BytesMut, buf::Limit};
 
-use crate::frame::{Frame, MAX_FRAME_BYTES};
+use crate::frame::{Frame, MAX_FRAME_BYTES, Run};
 use crate::skim::{Skim, Skimmed};
 
 /// Bytes asked of the stream at once, at least.
@@ -153,6 +153,25 @@ impl Cutter {
         None
     }
 
+    /// All whole frames that have come in, in one piece. `None` if there are none, or if the next is
+    /// long enough to need more care: then [`Cutter::next_cut`] has it.
+    pub fn next_run(&mut self) -> Option<Run> {
+        let has_small_frames_only =
+            self.buf.len() <= self.frame_bytes_max && self.buf.len() < LARGE_FRAME_BYTES;
+        if self.discarding.is_some() || !has_small_frames_only {
+            return None;
+        }
+        let fresh = self.buf.get(self.scanned..).unwrap_or_default();
+        let Some(at) = memchr::memrchr(b'\n', fresh) else {
+            self.scanned = self.buf.len();
+            return None;
+        };
+        let run = self.buf.split_to(self.scanned + at + 1).freeze();
+        // What is left starts no whole line, and has been seen to hold no LF.
+        self.scanned = self.buf.len();
+        Some(Run::from_wire(run))
+    }
+
     /// What is left when the stream has ended: an unterminated last line goes through as it came.
     pub fn finish(&mut self) -> Option<Cut> {
         if let Some(discard) = self.discarding.take() {
@@ -252,8 +271,20 @@ pub fn assert_cuts_whole(stream: &[u8], pieces: &[u8]) {
     let mut out = Vec::new();
     let mut sizes = pieces.iter().map(|p| usize::from(*p) + 1).cycle();
     let mut rest = stream;
+    // Runs and single cuts may be asked for in any order.
+    let mut asks_for_run = pieces.iter().map(|p| p % 2 == 1).cycle();
     loop {
-        while let Some(cut) = cutter.next_cut() {
+        loop {
+            if asks_for_run.next() == Some(true)
+                && let Some(run) = cutter.next_run()
+            {
+                let before = out.len();
+                out.extend(run.frames().map(Cut::Frame));
+                let joined: usize = out.iter().skip(before).map(wire_bytes).sum();
+                assert_eq!(joined, run.bytes().len(), "a run is its frames");
+                continue;
+            }
+            let Some(cut) = cutter.next_cut() else { break };
             out.push(cut);
             if matches!(out.last(), Some(Cut::Flood)) {
                 break;
@@ -272,6 +303,13 @@ pub fn assert_cuts_whole(stream: &[u8], pieces: &[u8]) {
         out.extend(cutter.finish());
     }
     check_against_split(stream, &out, CAP);
+}
+
+fn wire_bytes(cut: &Cut) -> usize {
+    match cut {
+        Cut::Frame(frame) => frame.bytes().len(),
+        _ => 0,
+    }
 }
 
 /// The stupid twin: split at LF, keep the LF.

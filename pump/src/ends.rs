@@ -14,6 +14,10 @@ const SHORT_BYTES_MAX: usize = 512;
 /// Members looked at from each end.
 const MEMBERS_MAX: usize = 16;
 
+/// The keys of an envelope, for the usual case: the most frequent ones first.
+const KEYS: [&[u8]; 6] =
+    [br#""jsonrpc""#, br#""id""#, br#""method""#, br#""params""#, br#""result""#, br#""error""#];
+
 /// One member: where its key (with quotes) and its value lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -35,7 +39,9 @@ pub fn members(text: &[u8]) -> Option<Vec<Member>> {
 }
 
 /// The same without a list. `None` may come after members were seen; they are then worth nothing.
-fn visit(text: &[u8], found: &mut impl FnMut(Member)) -> Option<()> {
+///
+/// Members are visited from the start up to the long value, then from the end back to it.
+pub fn visit(text: &[u8], found: &mut impl FnMut(Member)) -> Option<()> {
     let front = Front { text, at: skip(text, 0) };
     match front.read(found)? {
         Reach::Whole => Some(()),
@@ -51,6 +57,13 @@ pub(crate) fn glance(body: &[u8]) -> Option<Envelope> {
     if body.len() <= SEARCHED_BYTES && memchr::memchr(b'\r', body).is_some() {
         return None;
     }
+    if let Some(envelope) = usual(body) {
+        return Some(envelope);
+    }
+    read_ends(body)
+}
+
+fn read_ends(body: &[u8]) -> Option<Envelope> {
     let mut envelope = Envelope::odd(Kind::Blank);
     let mut has_double = false;
     visit(body, &mut |member| {
@@ -77,6 +90,43 @@ pub(crate) fn glance(body: &[u8]) -> Option<Envelope> {
     Some(envelope)
 }
 
+/// The same for a call and an answer as the SDKs write them, in a few comparisons: their fixed
+/// parts, and a number. Whatever differs by a byte is left to [`read_ends`].
+fn usual(body: &[u8]) -> Option<Envelope> {
+    const CALL: &[u8] = br#""method":"tools/call","params":{"#;
+    const RESULT: &[u8] = br#""result":{"#;
+    const ID_FIRST: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+    const ID_LAST: &[u8] = br#"},"jsonrpc":"2.0","id":"#;
+    let (at, id) = match body.strip_prefix(ID_FIRST) {
+        Some(rest) => {
+            let len = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let id = ID_FIRST.len()..ID_FIRST.len() + len;
+            (body.get(id.end) == Some(&b',') && body.ends_with(b"}}")).then_some((id.end + 1, id))?
+        }
+        None => {
+            let rest = body.strip_suffix(b"}")?;
+            let len = rest.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let id = rest.len() - len..rest.len();
+            body.get(..id.start)?.ends_with(ID_LAST).then_some((1, id))?
+        }
+    };
+    let is_short = (1..=SHORT_BYTES_MAX).contains(&id.len());
+    let rest = body.get(at..).filter(|_| is_short && body.first() == Some(&b'{'))?;
+    // The long value is named by the place of its brace.
+    let long = |fixed: &[u8]| Some(Span::new(at + fixed.len() - 1..at + fixed.len() - 1));
+    let mut envelope = Envelope { id: Some(Span::new(id)), ..Envelope::odd(Kind::Response) };
+    if rest.starts_with(CALL) {
+        let name = at + br#""method":"#.len();
+        envelope.method = Some(Span::new(name..name + br#""tools/call""#.len()));
+        (envelope.kind, envelope.params) = (Kind::Request, long(CALL));
+    } else if rest.starts_with(RESULT) {
+        envelope.result = long(RESULT);
+    } else {
+        return None;
+    }
+    Some(envelope)
+}
+
 enum Reach {
     Whole,
     /// The value that starts here was too long to read through.
@@ -97,7 +147,7 @@ impl Front<'_> {
             return Some(Reach::Whole);
         }
         for _ in 0..MEMBERS_MAX {
-            let key = self.string()?;
+            let key = self.key()?;
             self.eat(b':')?;
             let start = self.at;
             let value = match self.peek()? {
@@ -119,6 +169,18 @@ impl Front<'_> {
         None
     }
 
+    /// A key. Those of an envelope, as nearly all writers spell them, take one comparison each.
+    fn key(&mut self) -> Option<Range<usize>> {
+        let (start, rest) = (self.at, self.text.get(self.at..)?);
+        match KEYS.iter().find(|key| rest.starts_with(key)) {
+            Some(key) => {
+                self.at = skip(self.text, start + key.len());
+                Some(start..start + key.len())
+            }
+            None => self.string(),
+        }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -129,21 +191,24 @@ impl Front<'_> {
 
     fn string(&mut self) -> Option<Range<usize>> {
         let start = self.at;
-        if self.peek()? != b'"' {
+        let (quote, rest) = self.text.get(start..)?.split_first()?;
+        if *quote != b'"' {
             return None;
         }
-        let mut at = start + 1;
-        while at - start <= SHORT_BYTES_MAX {
-            match self.text.get(at)? {
-                b'\\' => at += 2,
-                b'"' => {
-                    self.at = skip(self.text, at + 1);
-                    return Some(start..at + 1);
-                }
-                _ => at += 1,
+        // The closing quote lies at most `SHORT_BYTES_MAX` bytes after the opening one.
+        let rest = rest.get(..SHORT_BYTES_MAX).unwrap_or(rest);
+        let mut at = 0;
+        loop {
+            let fresh = rest.get(at..)?;
+            at += fresh.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+            if rest.get(at) == Some(&b'"') {
+                break;
             }
+            at += 2;
         }
-        None
+        let end = start + 1 + at + 1;
+        self.at = skip(self.text, end);
+        Some(start..end)
     }
 
     fn scalar(&mut self) -> Option<Range<usize>> {
@@ -179,7 +244,7 @@ impl Back<'_> {
                 _ => self.scalar()?,
             };
             self.eat(b':')?;
-            let key = self.string()?;
+            let key = self.key()?;
             if key.start <= after {
                 return Some(());
             }
@@ -201,6 +266,21 @@ impl Back<'_> {
 
     fn eat(&mut self, byte: u8) -> Option<()> {
         (self.last()? == byte).then(|| self.end -= 1)
+    }
+
+    fn key(&mut self) -> Option<Range<usize>> {
+        if self.last()? != b'"' {
+            return None;
+        }
+        let before = self.text.get(..self.end)?;
+        for key in KEYS {
+            // A quote after a comma opens a string; what ends a longer string stands after something else.
+            if let [.., b',' | b'{'] = before.strip_suffix(key).unwrap_or_default() {
+                let stop = std::mem::replace(&mut self.end, before.len() - key.len());
+                return Some(self.end..stop);
+            }
+        }
+        self.string()
     }
 
     fn string(&mut self) -> Option<Range<usize>> {
@@ -276,6 +356,32 @@ mod tests {
             [(r#""result""#, "LONG"), (r#""id""#, r#""x\\\"y""#), (r#""jsonrpc""#, r#""2.0""#)]
         );
         assert_eq!(read(r#"{"id":5,"ok":true}"#), [(r#""id""#, "5"), (r#""ok""#, "true")]);
+    }
+
+    #[test]
+    fn the_usual_frames_are_read_as_all_others_are() {
+        let params = r#"{"name":"a","arguments":{}}"#;
+        for id in ["0", "17", "18446744073709551615"] {
+            for body in [
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#),
+                format!(r#"{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":{id}}}"#),
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#),
+                format!(r#"{{"result":{{"content":[]}},"jsonrpc":"2.0","id":{id}}}"#),
+            ] {
+                assert!(usual(body.as_bytes()).is_some(), "{body}");
+                // And whatever one byte less, more, or another makes of it.
+                for at in 0..body.len() {
+                    for with in [&b""[..], b"x", b"}", b"{", b"\"", b"1", b",", b" ", b"\\", b"}}"] {
+                        for cut in [0, 1] {
+                            let mut other = body.clone().into_bytes();
+                            other.splice(at..at + cut, with.iter().copied());
+                            let seen = usual(&other);
+                            assert!(seen.is_none() || seen == read_ends(&other), "{}", other.escape_ascii());
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

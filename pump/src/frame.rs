@@ -47,11 +47,7 @@ impl Frame {
 
     /// The frame without its terminator (`\n` or `\r\n`).
     pub fn body(&self) -> &[u8] {
-        let all = &self.bytes[..];
-        let Some(line) = all.strip_suffix(b"\n") else {
-            return all;
-        };
-        line.strip_suffix(b"\r").unwrap_or(line)
+        body_of(&self.bytes)
     }
 
     /// Whether the line ended with an LF; false only for a stream's last line.
@@ -77,6 +73,63 @@ impl Frame {
     pub fn detached(&self) -> Self {
         Self { bytes: Bytes::copy_from_slice(&self.bytes) }
     }
+}
+
+/// Whole lines that lie back to back in one buffer: they can leave in one piece.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// INVARIANT: not empty, and the last byte is an LF.
+    bytes: Bytes,
+}
+
+impl Run {
+    /// Takes bytes that were cut after an LF.
+    pub(crate) fn from_wire(bytes: Bytes) -> Self {
+        debug_assert!(bytes.ends_with(b"\n"), "a run is whole lines");
+        Self { bytes }
+    }
+
+    /// Everything, terminators included.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The frames in it, in order.
+    pub fn frames(&self) -> impl Iterator<Item = Frame> {
+        self.lines().map(|line| line.frame())
+    }
+
+    /// The same without taking a share in the buffer for each.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let mut at = 0;
+        memchr::memchr_iter(b'\n', &self.bytes).filter_map(move |lf| {
+            let bytes = self.bytes.get(std::mem::replace(&mut at, lf + 1)..=lf)?;
+            Some(Line { run: self, bytes })
+        })
+    }
+}
+
+/// One frame of a run.
+pub(crate) struct Line<'a> {
+    run: &'a Run,
+    bytes: &'a [u8],
+}
+
+impl Line<'_> {
+    pub(crate) fn body(&self) -> &[u8] {
+        body_of(self.bytes)
+    }
+
+    pub(crate) fn frame(&self) -> Frame {
+        Frame { bytes: self.run.bytes.slice_ref(self.bytes) }
+    }
+}
+
+fn body_of(line: &[u8]) -> &[u8] {
+    let Some(text) = line.strip_suffix(b"\n") else {
+        return line;
+    };
+    text.strip_suffix(b"\r").unwrap_or(text)
 }
 
 impl std::fmt::Debug for Frame {

@@ -7,47 +7,75 @@ use std::sync::Arc;
 /// Equality is by type and exact value: `"a"` equals `"\u0061"`, `1` does not equal `"1"` nor
 /// `1.0`. An answer that came back in another spelling is found by [`Id::number`].
 #[derive(Clone)]
-pub struct Id {
-    /// The JSON text as received.
-    text: Arc<str>,
-    /// The unescaped string; only for a string that was written with escapes.
-    unescaped: Option<Arc<str>>,
+pub struct Id(Text);
+
+/// Longest id text that needs no allocation: every integer a peer counts with.
+const SHORT_BYTES: usize = 22;
+
+#[derive(Clone)]
+enum Text {
+    /// Written with escapes.
+    Escaped(Arc<Escaped>),
+    Long(Arc<str>),
+    /// INVARIANT: `bytes[..len]` is UTF-8, all after it is zero.
+    Short {
+        len: u8,
+        bytes: [u8; SHORT_BYTES],
+    },
+}
+
+struct Escaped {
+    /// As received.
+    text: Box<str>,
+    /// The unescaped value between quotes: what an id without escapes has as its text.
+    plain: Box<str>,
 }
 
 impl Id {
     /// Reads the JSON text of an id. `None` for anything but a string or a number: such an id
     /// (null, a boolean, an object) cannot be answered for certain.
     pub fn from_json(text: &str) -> Option<Self> {
-        let unescaped = match text.as_bytes() {
-            [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => None,
-            [b'"', ..] => Some(serde_json::from_str::<String>(text).ok()?.into()),
-            [b'-' | b'0'..=b'9', ..] => None,
-            _ => return None,
-        };
-        Some(Self { text: text.into(), unescaped })
+        match text.as_bytes() {
+            [b'-' | b'0'..=b'9', ..] => Some(Self::unescaped(text)),
+            [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => Some(Self::unescaped(text)),
+            [b'"', ..] => {
+                let value = serde_json::from_str::<String>(text).ok()?;
+                let plain = format!("\"{value}\"").into();
+                Some(Self(Text::Escaped(Arc::new(Escaped { text: text.into(), plain }))))
+            }
+            _ => None,
+        }
     }
 
-    /// A string id made here. `value` needs no escaping.
-    fn plain(value: &str) -> Self {
-        Self { text: format!("\"{value}\"").into(), unescaped: None }
+    /// An id whose text is its own plain form.
+    fn unescaped(text: &str) -> Self {
+        let mut bytes = [0; SHORT_BYTES];
+        Self(match (bytes.get_mut(..text.len()), u8::try_from(text.len())) {
+            (Some(place), Ok(len)) => {
+                place.copy_from_slice(text.as_bytes());
+                Text::Short { len, bytes }
+            }
+            _ => Text::Long(text.into()),
+        })
     }
 
     /// The JSON text as its sender wrote it.
     pub fn json(&self) -> &str {
-        &self.text
+        match &self.0 {
+            Text::Escaped(escaped) => &escaped.text,
+            _ => std::str::from_utf8(self.plain()).unwrap_or_default(),
+        }
     }
 
     /// Whether the id is a JSON string.
     pub fn is_string(&self) -> bool {
-        self.text.starts_with('"')
+        self.plain().first() == Some(&b'"')
     }
 
     /// The number's text, or the string's value.
     pub fn value(&self) -> &str {
-        if let Some(value) = &self.unescaped {
-            return value;
-        }
-        self.text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&self.text)
+        let plain = std::str::from_utf8(self.plain()).unwrap_or_default();
+        plain.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(plain)
     }
 
     /// The id read as a number the way lenient clients do: `"5"`, `5.0`, `" 5 "`, `0x5` and `""`
@@ -55,13 +83,26 @@ impl Id {
     pub fn number(&self) -> Option<Decimal> {
         Decimal::parse(self.value())
     }
+
+    /// One byte string for each (type, exact value): a string's starts with a quote, a number's
+    /// does not. UTF-8.
+    fn plain(&self) -> &[u8] {
+        match &self.0 {
+            Text::Escaped(escaped) => escaped.plain.as_bytes(),
+            Text::Long(text) => text.as_bytes(),
+            Text::Short { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or_default(),
+        }
+    }
 }
 
 // === impl traits of Id ===
 
 impl PartialEq for Id {
     fn eq(&self, other: &Self) -> bool {
-        self.is_string() == other.is_string() && self.value() == other.value()
+        match (&self.0, &other.0) {
+            (Text::Short { bytes, .. }, Text::Short { bytes: others, .. }) => bytes == others,
+            _ => self.plain() == other.plain(),
+        }
     }
 }
 
@@ -69,20 +110,20 @@ impl Eq for Id {}
 
 impl std::hash::Hash for Id {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.is_string().hash(state);
-        self.value().hash(state);
+        // Once: each write costs as much as eight bytes. The table's keys are ids and nothing else.
+        state.write(self.plain());
     }
 }
 
 impl std::fmt::Debug for Id {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Id({})", self.text)
+        write!(f, "Id({})", self.json())
     }
 }
 
 impl std::fmt::Display for Id {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(self.json())
     }
 }
 
@@ -161,17 +202,17 @@ impl Namespace {
 
     /// The id of our own request with this number.
     pub fn question(&self, number: u64) -> Id {
-        Id::plain(&format!("{}q{number}", self.prefix))
+        Id::unescaped(&format!("\"{}q{number}\"", self.prefix))
     }
 
     /// The id that a trespasser's request is sent on under.
     pub fn alias(&self, number: u64) -> Id {
-        Id::plain(&format!("{}r{number}", self.prefix))
+        Id::unescaped(&format!("\"{}r{number}\"", self.prefix))
     }
 
     /// Whether `id` lies in the namespace.
     pub fn holds(&self, id: &Id) -> bool {
-        id.is_string() && id.value().starts_with(&*self.prefix)
+        id.plain().strip_prefix(b"\"").is_some_and(|value| value.starts_with(self.prefix.as_bytes()))
     }
 
     /// The reserved prefix.
@@ -194,6 +235,14 @@ mod tests {
         assert_ne!(id("1"), id(r#""1""#));
         assert_ne!(id("1"), id("1.0"));
         assert_eq!(id(r#""\u0061""#).json(), r#""\u0061""#);
+        assert_eq!(id(r#""a\"b""#), id(r#""a\u0022b""#));
+        // Short texts and long ones, on both sides of the border.
+        for len in [SHORT_BYTES - 3, SHORT_BYTES - 2, SHORT_BYTES - 1] {
+            let (plain, escaped) = ("x".repeat(len), format!("\\u0078{}", "x".repeat(len - 1)));
+            let [plain, escaped] = [plain, escaped].map(|text| id(&format!("\"{text}\"")));
+            assert_eq!((&plain, plain.json().len()), (&escaped, len + 2));
+            assert_ne!(plain, id(&format!("\"{}y\"", "x".repeat(len - 1))));
+        }
     }
 
     #[test]

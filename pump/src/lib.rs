@@ -62,9 +62,9 @@ mod splice;
 pub mod stream;
 
 pub use codec::TooLong;
-pub use ends::{Member, members as members_at_ends};
+pub use ends::{Member, members as members_at_ends, visit as visit_ends};
 pub use envelope::{Ambiguity, Envelope, Kind, Opacity, Span};
-pub use frame::{Frame, MAX_FRAME_BYTES};
+pub use frame::{Frame, MAX_FRAME_BYTES, Run};
 pub use id::{Decimal, Id, Namespace};
 pub use inject::{Gauge, Handle, InjectError, Injector};
 #[doc(hidden)]

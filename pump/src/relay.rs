@@ -22,7 +22,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Sleep;
 
 use crate::codec::Cut;
-use crate::frame::Frame;
+use crate::frame::{Frame, Run};
 use crate::id::Namespace;
 use crate::inject::{Command, Gauge, Handle, Injector, SharedSeams};
 use crate::request::{RpcError, Side};
@@ -294,6 +294,12 @@ enum Alarm {
     LastWrites { moved_bytes: u64 },
 }
 
+/// Frames that were passed on unread.
+enum Unread {
+    One(Frame),
+    Run(Run),
+}
+
 struct Relay {
     lanes: Both<Lane>,
     router: Router,
@@ -308,7 +314,7 @@ struct Relay {
     aborts: HashMap<Token, AbortHandle>,
     fx: Effects,
     /// Frames that were queued unread and are looked at after the write.
-    later: Vec<(Side, Frame)>,
+    later: Vec<(Side, Unread)>,
     phase: Phase,
     alarm: Option<(Alarm, Pin<Box<Sleep>>)>,
     /// When memory kept for large frames is given back.
@@ -423,11 +429,20 @@ impl Relay {
     fn cut_all(&mut self, side: Side) -> Result<bool, PumpError> {
         let mut moved = false;
         while self.has_room(side) {
+            self.refresh_seams();
+            if self.router.passes_all(side)
+                && let Some(run) = self.lanes.of_mut(side).port.source.next_run()
+            {
+                moved = true;
+                self.count(side);
+                self.lanes.of_mut(side.other()).outbox.push_run(&run);
+                self.later.push((side, Unread::Run(run)));
+                continue;
+            }
             let Some(cut) = self.lanes.of_mut(side).port.source.next_cut() else {
                 break;
             };
             moved = true;
-            self.refresh_seams();
             match cut {
                 Cut::Flood => return Err(PumpError::Flood(side)),
                 Cut::Frame(frame) => {
@@ -517,8 +532,11 @@ impl Relay {
     }
 
     fn look_back(&mut self) {
-        for (from, frame) in self.later.drain(..) {
-            self.router.attribute(from, &frame);
+        for (from, unread) in self.later.drain(..) {
+            match unread {
+                Unread::One(frame) => self.router.attribute(from, &frame),
+                Unread::Run(run) => self.router.attribute_run(from, &run),
+            }
         }
     }
 
@@ -553,7 +571,7 @@ impl Relay {
                     let abort = self.holds.spawn(async move { (token, until.await) });
                     self.aborts.insert(token, abort);
                 }
-                Effect::LookLater { from, frame } => self.later.push((from, frame)),
+                Effect::LookLater { from, frame } => self.later.push((from, Unread::One(frame))),
                 Effect::Release(token) => {
                     if let Some(abort) = self.aborts.remove(&token) {
                         abort.abort();

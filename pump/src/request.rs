@@ -57,10 +57,13 @@ pub struct Head {
 
 impl Head {
     /// `None` when the envelope is not that of a request or a notification.
-    pub(crate) fn read(frame: &Frame, envelope: &Envelope, from: Side, ticket: Ticket) -> Option<Self> {
-        let method = Method::new(&envelope.method_name(frame.body())?);
+    pub(crate) fn read(body: &[u8], envelope: &Envelope, from: Side, ticket: Ticket) -> Option<Self> {
+        let method = match Method::known(envelope.method?.of(body)) {
+            Some(known) => known,
+            None => Method::new(&envelope.method_name(body)?),
+        };
         let id = match envelope.id {
-            Some(span) => Some(Id::from_json(span.text_of(frame.body()))?),
+            Some(span) => Some(Id::from_json(span.text_of(body))?),
             None => None,
         };
         Some(Self { ticket, from, id, method })
@@ -77,35 +80,43 @@ enum Name {
     Other(Arc<str>),
 }
 
+/// Names in use today, the most frequent ones first.
+const KNOWN: [&str; 20] = [
+    "tools/call",
+    "tools/list",
+    "notifications/progress",
+    "notifications/message",
+    "ping",
+    "notifications/cancelled",
+    "initialize",
+    "notifications/initialized",
+    "server/discover",
+    "subscriptions/listen",
+    "resources/read",
+    "resources/list",
+    "prompts/get",
+    "prompts/list",
+    "completion/complete",
+    "sampling/createMessage",
+    "elicitation/create",
+    "roots/list",
+    "notifications/tools/list_changed",
+    "tasks/get",
+];
+
 impl Method {
     /// Wraps a method name.
     pub fn new(name: &str) -> Self {
-        const KNOWN: [&str; 20] = [
-            "tools/call",
-            "tools/list",
-            "notifications/progress",
-            "notifications/message",
-            "ping",
-            "notifications/cancelled",
-            "initialize",
-            "notifications/initialized",
-            "server/discover",
-            "subscriptions/listen",
-            "resources/read",
-            "resources/list",
-            "prompts/get",
-            "prompts/list",
-            "completion/complete",
-            "sampling/createMessage",
-            "elicitation/create",
-            "roots/list",
-            "notifications/tools/list_changed",
-            "tasks/get",
-        ];
         Self(match KNOWN.iter().find(|known| **known == name) {
             Some(known) => Name::Known(known),
             None => Name::Other(name.into()),
         })
+    }
+
+    /// A name in use, as the bytes of a JSON string that is written without escapes.
+    fn known(raw: &[u8]) -> Option<Self> {
+        let name = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        KNOWN.iter().find(|known| known.as_bytes() == name).map(|known| Self(Name::Known(known)))
     }
 
     /// The name.
@@ -137,7 +148,7 @@ pub struct Request {
 impl Request {
     /// `None` when the envelope is not that of a request or a notification.
     pub(crate) fn new(frame: Frame, envelope: Envelope, from: Side, ticket: Ticket) -> Option<Self> {
-        let head = Head::read(&frame, &envelope, from, ticket)?;
+        let head = Head::read(frame.body(), &envelope, from, ticket)?;
         Some(Self { frame, envelope, head, edited: false })
     }
 
@@ -225,7 +236,7 @@ impl Request {
     }
 
     /// Keeps the request without pinning the buffer it was read into.
-    pub(crate) fn detached(mut self) -> Self {
+    pub(crate) fn detached(mut self: Box<Self>) -> Box<Self> {
         const SMALL_BYTES: usize = 16 * 1024;
         if self.frame.len() <= SMALL_BYTES {
             self.frame = self.frame.detached();

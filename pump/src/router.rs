@@ -32,7 +32,7 @@ use self::held::HeldTable;
 use self::open::{Open, OpenTable};
 use crate::codec::TooLong;
 use crate::envelope::{Envelope, Kind, peek};
-use crate::frame::Frame;
+use crate::frame::{Frame, Run};
 use crate::id::{Id, Namespace};
 use crate::request::{Head, Request, RpcError, Side, Ticket};
 use crate::seam::{
@@ -173,7 +173,7 @@ enum Pending {
     /// An answer, and the request it answers.
     Answer { from: Side, frame: Frame, envelope: Envelope, open: Box<Open> },
     /// A request or a notification.
-    Message { request: Request, alias: Option<Id>, wants: Wants, asked: Asked },
+    Message { request: Box<Request>, alias: Option<Id>, wants: Wants, asked: Asked },
     /// A frame that cannot be read for certain.
     Odd { from: Side, frame: Frame },
 }
@@ -212,7 +212,7 @@ impl Pending {
     /// not of what it never saw, nor of what it has seen the answer to.
     fn decided(&self) -> Option<&Request> {
         match self {
-            Self::Message { request, asked: Asked::Interceptor, .. } => Some(request),
+            Self::Message { request, asked: Asked::Interceptor, .. } => Some(&**request),
             _ => None,
         }
     }
@@ -232,6 +232,8 @@ pub struct Router {
     namespace: Namespace,
     seams: Seams,
     interest: Both<Interest>,
+    /// [`Observer::sees_usual_frames`], asked once when it is set.
+    observes_usual: bool,
     /// What the tool injector adds, asked once when it is set.
     injected: Vec<InjectedTool>,
     limits: Option<IdLimits>,
@@ -257,6 +259,7 @@ impl Router {
             namespace,
             seams: seams.clone(),
             interest: Both::new(interest, interest),
+            observes_usual: true,
             injected: Vec::new(),
             limits,
             open: Both::default(),
@@ -277,6 +280,7 @@ impl Router {
         self.interest =
             Both::new(seams.interceptor.interest(Side::Client), seams.interceptor.interest(Side::Server));
         self.injected = seams.tools.as_ref().map(|tools| tools.tools()).unwrap_or_default();
+        self.observes_usual = seams.observer.sees_usual_frames();
         self.seams = seams;
     }
 
@@ -309,31 +313,51 @@ impl Router {
 
     /// Accounts for a frame that was sent before it was looked at.
     pub fn attribute(&mut self, from: Side, frame: &Frame) {
-        let body = frame.body();
-        let envelope = crate::ends::glance(body).unwrap_or_else(|| peek(body));
-        let mut head = None;
-        match envelope.kind {
-            Kind::Notification => self.note_cancel(from, frame, &envelope),
+        self.account(from, frame.body(), &glance(frame.body()), Some(frame));
+    }
+
+    /// The same for each frame of a run.
+    pub(crate) fn attribute_run(&mut self, from: Side, run: &Run) {
+        if self.observes_usual {
+            return run.frames().for_each(|frame| self.attribute(from, &frame));
+        }
+        for line in run.lines() {
+            let envelope = glance(line.body());
+            if envelope.kind.is_certain() {
+                self.account(from, line.body(), &envelope, None);
+            } else {
+                self.account(from, line.body(), &envelope, Some(&line.frame()));
+            }
+        }
+    }
+
+    fn account(&mut self, from: Side, body: &[u8], envelope: &Envelope, frame: Option<&Frame>) {
+        let head = match envelope.kind {
+            Kind::Notification => {
+                self.note_cancel(from, body, envelope);
+                None
+            }
             Kind::Request => {
                 let ticket = self.ticket();
-                head = Head::read(frame, &envelope, from, ticket);
-                if let Some(head) = head.clone()
-                    && let Some(id) = head.id.clone()
-                    && self.open.of(from).len() < OPEN_REMEMBERED_MAX
-                {
-                    let open = Open { head, request: None, original: None, first_page: None };
-                    self.open.of_mut(from).insert(id, open);
-                }
+                Head::read(body, envelope, from, ticket)
             }
             Kind::Response => {
                 let id = envelope.id.and_then(|span| Id::from_json(span.text_of(body)));
-                head =
-                    id.and_then(|id| self.open.of_mut(from.other()).take_answered(&id)).map(|open| open.head);
+                id.and_then(|id| self.open.of_mut(from.other()).take_answered(&id)).map(|open| open.head)
             }
-            _ => {}
+            _ => None,
+        };
+        if let Some(frame) = frame {
+            for point in [Point::Received(from), Point::Sent(from.other(), How::Verbatim)] {
+                self.observe(point, frame, Some(envelope), head.as_ref());
+            }
         }
-        for point in [Point::Received(from), Point::Sent(from.other(), How::Verbatim)] {
-            self.observe(point, frame, Some(&envelope), head.as_ref());
+        if envelope.kind == Kind::Request
+            && let Some(head) = head
+            && let Some(id) = head.id.clone()
+            && self.open.of(from).len() < OPEN_REMEMBERED_MAX
+        {
+            self.open.of_mut(from).insert(id, Open { head, request: None, original: None, first_page: None });
         }
     }
 
@@ -352,7 +376,7 @@ impl Router {
                     format!("the {from}'s answer of {bytes} bytes is over the limit of 64 MiB a frame");
                 self.fail(
                     &open.head,
-                    open.request.as_ref(),
+                    open.request.as_deref(),
                     Ended::TooLong,
                     &RpcError::new(RpcError::INTERNAL, text),
                     fx,
@@ -411,7 +435,7 @@ impl Router {
         }
         if side == Side::Client {
             for open in self.open.of_mut(side.other()).drain() {
-                self.tell_ended(&open.head, open.request.as_ref(), Ended::PeerGone);
+                self.tell_ended(&open.head, open.request.as_deref(), Ended::PeerGone);
             }
         }
     }
@@ -422,7 +446,7 @@ impl Router {
             fx.push_back(Effect::Answered { question, answer: None });
         }
         for open in self.open.of_mut(side.other()).drain() {
-            self.end(&open.head, open.request.as_ref(), error, fx);
+            self.end(&open.head, open.request.as_deref(), error, fx);
         }
         let held = |held: &held::Held| held.pending.head().is_some_and(|head| head.from == side.other());
         for token in self.held.tokens(held) {
@@ -452,14 +476,24 @@ impl Router {
         self.release_queue(fx);
     }
 
+    /// Whether nothing but the log can depend on any frame of this side: they may be passed on
+    /// unread, and looked at after ([`Router::attribute`]).
+    pub(crate) fn passes_all(&self, from: Side) -> bool {
+        self.interest.of(from).odd == Odd::Nothing && !self.may_depend_on_messages(from)
+    }
+
     /// Whether anything but the log can depend on this frame.
     pub(crate) fn may_depend_on(&self, from: Side, frame: &Frame) -> bool {
-        let Interest { messages, odd } = *self.interest.of(from);
-        let only_noise =
-            odd == Odd::Opaque && (frame.len() <= NOISE_BYTES || !frame.body().starts_with(b"{"));
-        messages
-            || odd == Odd::All
-            || only_noise
+        let is_of_interest = match self.interest.of(from).odd {
+            Odd::Nothing => false,
+            Odd::Opaque => frame.len() <= NOISE_BYTES || !frame.body().starts_with(b"{"),
+            Odd::All => true,
+        };
+        is_of_interest || self.may_depend_on_messages(from)
+    }
+
+    fn may_depend_on_messages(&self, from: Side) -> bool {
+        self.interest.of(from).messages
             || *self.exposed.of(from)
             || self.seams.tools.is_some()
             || !self.held.is_empty()
@@ -479,7 +513,7 @@ impl Router {
 
     fn request(&mut self, from: Side, frame: Frame, envelope: Envelope, fx: &mut Effects) {
         let ticket = self.ticket();
-        let Some(request) = Request::new(frame.clone(), envelope.clone(), from, ticket) else {
+        let Some(request) = Request::new(frame.clone(), envelope.clone(), from, ticket).map(Box::new) else {
             return self.odd(from, frame, envelope, fx);
         };
         self.observe(Point::Received(from), &frame, Some(&envelope), Some(request.head()));
@@ -509,7 +543,7 @@ impl Router {
 
     fn notification(&mut self, from: Side, frame: Frame, envelope: Envelope, fx: &mut Effects) {
         let ticket = self.ticket();
-        let Some(request) = Request::new(frame.clone(), envelope.clone(), from, ticket) else {
+        let Some(request) = Request::new(frame.clone(), envelope.clone(), from, ticket).map(Box::new) else {
             return self.odd(from, frame, envelope, fx);
         };
         self.observe(Point::Received(from), &frame, Some(&envelope), Some(request.head()));
@@ -559,7 +593,7 @@ impl Router {
     }
 
     /// `notifications/cancelled`: a held call ends here, an alias is put in.
-    fn cancelled(&mut self, from: Side, request: Request, fx: &mut Effects) {
+    fn cancelled(&mut self, from: Side, request: Box<Request>, fx: &mut Effects) {
         let Some(id) = request.param("requestId").and_then(Id::from_json) else {
             return self.ask_interceptor(request, None, fx);
         };
@@ -571,7 +605,7 @@ impl Router {
         let alias = self.open.of(from).alias_of(&id);
         let sent_as = alias.as_ref().unwrap_or(&id);
         if let Some(open) = self.open.of_mut(from).take(sent_as) {
-            self.tell_ended(&open.head, open.request.as_ref(), Ended::Cancelled);
+            self.tell_ended(&open.head, open.request.as_deref(), Ended::Cancelled);
         }
         if alias.is_none() && self.namespace.holds(&id) {
             // Nobody may cancel a question of ours in the other side's name.
@@ -581,15 +615,15 @@ impl Router {
     }
 
     /// The same for a frame that has already gone out.
-    fn note_cancel(&mut self, from: Side, frame: &Frame, envelope: &Envelope) {
-        if envelope.method_name(frame.body()).as_deref() != Some("notifications/cancelled") {
+    fn note_cancel(&mut self, from: Side, body: &[u8], envelope: &Envelope) {
+        if envelope.method_name(body).as_deref() != Some("notifications/cancelled") {
             return;
         }
-        let params = envelope.params.map(|span| span.text_of(frame.body())).unwrap_or_default();
+        let params = envelope.params.map(|span| span.text_of(body)).unwrap_or_default();
         if let Some(id) = crate::request::member(params, "requestId").and_then(Id::from_json)
             && let Some(open) = self.open.of_mut(from).take(&id)
         {
-            self.tell_ended(&open.head, open.request.as_ref(), Ended::Cancelled);
+            self.tell_ended(&open.head, open.request.as_deref(), Ended::Cancelled);
         }
     }
 
@@ -611,7 +645,7 @@ impl Router {
         }
     }
 
-    fn ask_interceptor(&mut self, request: Request, alias: Option<Id>, fx: &mut Effects) {
+    fn ask_interceptor(&mut self, request: Box<Request>, alias: Option<Id>, fx: &mut Effects) {
         let from = request.head().from;
         let interceptor = &self.seams.interceptor;
         let wants = if self.interest.of(from).messages {
@@ -649,7 +683,7 @@ impl Router {
     // === what all arms need ===
 
     /// Remembers a request that was sent on.
-    fn remember(&mut self, request: Request, alias: Option<Id>, wants: Wants) {
+    fn remember(&mut self, request: Box<Request>, alias: Option<Id>, wants: Wants) {
         let head = request.head().clone();
         let Some(own_id) = head.id.clone() else { return };
         let table = self.open.of_mut(head.from);
@@ -702,6 +736,11 @@ impl Router {
         self.observe(Point::Sent(to, How::Ours), &frame, None, request);
         fx.push_back(Effect::Send { to, frame, how: How::Ours });
     }
+}
+
+/// The envelope of a frame by which nothing is decided.
+fn glance(body: &[u8]) -> Envelope {
+    crate::ends::glance(body).unwrap_or_else(|| peek(body))
 }
 
 fn message_line(id: Option<&Id>, method: &str, params: Option<&str>) -> Frame {

@@ -61,6 +61,12 @@ pub trait Observer: Send + Sync {
     /// A frame was received or sent.
     fn frame(&self, seen: &Seen<'_>);
 
+    /// Whether it wants to see every frame; asked once when it is set. If not, frames that are
+    /// certain messages, small, and passed on unread may be left out.
+    fn sees_usual_frames(&self) -> bool {
+        true
+    }
+
     /// A request that was passed on (or held) will get no answer.
     fn ended(&self, _request: &Head, _how: Ended) {}
 
@@ -130,6 +136,10 @@ pub struct NoopObserver;
 
 impl Observer for NoopObserver {
     fn frame(&self, _: &Seen<'_>) {}
+
+    fn sees_usual_frames(&self) -> bool {
+        false
+    }
 }
 
 // === deciding ===

@@ -11,7 +11,7 @@ use crate::request::{Head, Request};
 pub(super) struct Open {
     pub(super) head: Head,
     /// The request itself, for an interceptor that wants to see the answer.
-    pub(super) request: Option<Request>,
+    pub(super) request: Option<Box<Request>>,
     /// Its own id, if it was sent on under an alias.
     pub(super) original: Option<Id>,
     /// A `tools/list` whose answer is to be edited: true on its first page.

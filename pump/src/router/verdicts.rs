@@ -129,7 +129,7 @@ impl Router {
         }
         let id = envelope.id.and_then(|span| Id::from_json(span.text_of(frame.body())));
         if let Some(open) = id.and_then(|id| self.open.of_mut(to).take_answered(&id)) {
-            self.tell_ended(&open.head, open.request.as_ref(), Ended::Replaced);
+            self.tell_ended(&open.head, open.request.as_deref(), Ended::Replaced);
         }
     }
 
@@ -171,7 +171,7 @@ impl Router {
                 // A call that the injector sends on after all: it is judged like any other, on
                 // the bytes that will be sent.
                 match request.with_edits(&edits) {
-                    Some(edited) => self.ask_interceptor(edited, alias, fx),
+                    Some(edited) => self.ask_interceptor(Box::new(edited), alias, fx),
                     None => self.refuse(&request, &unspliceable(), fx),
                 }
             }
@@ -190,7 +190,7 @@ impl Router {
 
     fn forward_message(
         &mut self,
-        request: Request,
+        request: Box<Request>,
         alias: Option<Id>,
         wants: Wants,
         mut edits: Edits,
@@ -205,7 +205,7 @@ impl Router {
         }
         let so_far = if request.is_edited() { How::Edited } else { How::Verbatim };
         if self.splice_and_send(to, (&frame, so_far), &edits, Some(request.head()), fx).is_err() {
-            let told = (wants != Wants::Nothing && request.id().is_some()).then_some(&request);
+            let told = (wants != Wants::Nothing && request.id().is_some()).then_some(&*request);
             return self.fail(request.head(), told, Ended::Replaced, &unspliceable(), fx);
         }
         if alias.is_some() {

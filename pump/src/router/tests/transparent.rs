@@ -79,3 +79,26 @@ fn a_held_call_is_cancelled_even_after_the_seams_were_taken_away() {
     rig.router.set_seams(Seams::default());
     assert_eq!(rig.client(&cancel("1")), [Out::Released(held)]);
 }
+
+#[test]
+fn who_does_not_ask_for_usual_frames_is_shown_the_odd_ones() {
+    struct OddOnly(Arc<Eye>);
+    impl Observer for OddOnly {
+        fn frame(&self, seen: &Seen<'_>) {
+            self.0.frame(seen);
+        }
+        fn sees_usual_frames(&self) -> bool {
+            false
+        }
+    }
+    let run = |lines: &[&str]| crate::Run::from_wire((lines.join("\n") + "\n").into());
+    let eye = Arc::new(Eye::default());
+    let mut router = bare().router;
+    router.set_seams(Seams { observer: Arc::new(OddOnly(Arc::clone(&eye))), ..Seams::default() });
+    router.attribute_run(Side::Client, &run(&[&ping("1"), &ping("2"), &cancel("2"), "noise"]));
+    assert_eq!(router.due(Side::Client), 1);
+    assert_eq!(eye.take(), ["Received(Client)", "Sent(Server, Verbatim)"]);
+    router.attribute_run(Side::Server, &run(&[&result("1"), "[1,"]));
+    assert_eq!(router.due(Side::Client), 0);
+    assert_eq!(eye.take(), ["Received(Server)", "Sent(Client, Verbatim)"]);
+}
