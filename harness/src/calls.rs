@@ -2,19 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use framegate_pump::{
-    Ended, Envelope, Frame, Head, Id, Kind, Member, Notice, Observer, Point, Seen, Side, Ticket, TooLong,
-    members_at_ends,
+    Ended, Envelope, Frame, Head, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong, visit_ends,
 };
 
 use crate::child::ServerName;
-use crate::stderr::{Line, Stderr};
+use crate::stderr::Stderr;
 
 /// SDK peers written in TypeScript close the connection on a longer line (measured: 1.32, 2.4).
 const TYPESCRIPT_LINE_BYTES: usize = 10_485_760;
@@ -65,7 +64,8 @@ pub struct CallLog {
 
 #[derive(Debug, Default)]
 struct State {
-    open: HashMap<Ticket, OpenCall>,
+    open: HashMap<Ticket, OpenCall, BuildHasherDefault<TicketHasher>>,
+    clock: Clock,
     /// Warnings that are given once.
     warned: HashSet<Warning>,
 }
@@ -84,6 +84,25 @@ struct OpenCall {
 enum Decided {
     Beside(String),
     Instead(String),
+}
+
+/// Tickets are numbered here, one after the other: nobody can choose them so that they collide.
+#[derive(Debug, Default)]
+struct TicketHasher(u64);
+
+impl Hasher for TicketHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // 2^64 divided by the golden ratio: neighbours end up far apart, in the high bits too.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -179,7 +198,7 @@ impl CallLog {
     fn open(&self, head: &Head, seen: &Seen<'_>) {
         let tool =
             (head.method.as_str() == "tools/call").then(|| tool_name(seen.frame, seen.envelope)).flatten();
-        let what = tool.unwrap_or_else(|| head.method.as_str().to_owned());
+        let what = tool.unwrap_or_else(|| head.method.as_str().into());
         let mut state = self.lock();
         if state.open.len() < OPEN_CALLS_MAX {
             state.open.insert(
@@ -190,7 +209,8 @@ impl CallLog {
     }
 
     fn close(&self, head: &Head, outcome: Cow<'static, str>, bytes: usize) {
-        let Some(call) = self.lock().open.remove(&head.ticket) else { return };
+        let mut state = self.lock();
+        let Some(call) = state.open.remove(&head.ticket) else { return };
         let outcome = match call.ended {
             Some(Ended::PeerGone) => "lost (the server is gone)".into(),
             Some(Ended::TooLong) => "answer too long".into(),
@@ -201,16 +221,17 @@ impl CallLog {
             Some(Decided::Beside(remark)) => format!("{outcome} ({remark})").into(),
             None => outcome,
         };
-        self.stderr.lazy(CallLine {
-            time: SystemTime::now(),
-            server: self.name.clone(),
-            what: call.what,
-            id: head.id.clone(),
-            outcome,
+        let now = Instant::now();
+        let line = CallLine {
+            time: state.clock.text(now),
+            server: &self.name,
+            what: &call.what,
+            head,
+            outcome: &outcome,
             bytes,
-            latency: call.since.elapsed(),
-            format: self.format,
-        });
+            latency: now.saturating_duration_since(call.since),
+        };
+        self.stderr.append(line.size(), |out| line.write(out, self.format));
     }
 
     fn watch_size(&self, side: Side, frame: &Frame) {
@@ -279,6 +300,11 @@ impl Observer for CallLog {
         }
     }
 
+    fn sees_usual_frames(&self) -> bool {
+        // Below, only what is odd or large is worth a word.
+        self.level >= Level::Info
+    }
+
     fn ended(&self, head: &Head, how: Ended) {
         match how {
             Ended::Cancelled => self.close(head, "cancelled".into(), 0),
@@ -326,7 +352,7 @@ impl Observer for CallLog {
 
 /// The tool's name in a call: near the start of `params`, where every SDK writes it, or
 /// wherever else a whole reading finds it.
-fn tool_name(frame: &Frame, envelope: Option<&Envelope>) -> Option<String> {
+fn tool_name<'a>(frame: &'a Frame, envelope: Option<&Envelope>) -> Option<Cow<'a, str>> {
     /// Longer calls are named by their method if their name is not where it usually is.
     const READ_BYTES: usize = 64 * 1024;
     let body = frame.body();
@@ -339,54 +365,75 @@ fn tool_name(frame: &Frame, envelope: Option<&Envelope>) -> Option<String> {
     }
     let whole = framegate_pump::envelope::peek(body);
     let params: serde_json::Value = serde_json::from_slice(body.get(whole.params?.range())?).ok()?;
-    params.get("name")?.as_str().map(str::to_owned)
+    params.get("name")?.as_str().map(|name| name.to_owned().into())
 }
 
-fn name_in(params: &[u8]) -> Option<String> {
-    let members = members_at_ends(params)?;
-    serde_json::from_slice(scalar(params, &members, br#""name""#)?).ok()
+fn name_in(params: &[u8]) -> Option<Cow<'_, str>> {
+    let mut name = None;
+    visit_ends(params, &mut |member| {
+        if params.get(member.key) == Some(br#""name""#) {
+            name = params.get(member.value);
+        }
+    })?;
+    let plain = name?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    match memchr::memchr(b'\\', plain) {
+        None => std::str::from_utf8(plain).ok().map(Cow::Borrowed),
+        Some(_) => serde_json::from_slice(name?).ok().map(Cow::Owned),
+    }
 }
 
 /// What an answer says of itself, from its ends.
 pub(crate) fn outcome(body: &[u8]) -> Cow<'static, str> {
-    let envelope = members_at_ends(body).unwrap_or_default();
-    if let Some(member) = find(body, &envelope, br#""error""#) {
-        let error = if member.long { body.get(member.value.start..) } else { body.get(member.value.clone()) };
-        let code = error.and_then(|error| scalar(error, &members_at_ends(error)?, br#""code""#));
-        return match code {
+    let (mut error, mut result, mut next_key) = (None, None, None);
+    // A long value is found before the members behind it; the nearest of those comes last.
+    let is_object = visit_ends(body, &mut |member| match body.get(member.key.clone()) {
+        Some(br#""error""#) => error = Some(member),
+        Some(br#""result""#) => result = Some(member),
+        _ if result.is_some() => next_key = Some(member.key.start),
+        _ => {}
+    });
+    if is_object.is_none() {
+        return "ok".into();
+    }
+    if let Some(error) = error {
+        let text = body.get(error.value.start..).unwrap_or_default();
+        let mut code = None;
+        let is_object = visit_ends(text, &mut |member| {
+            if text.get(member.key) == Some(br#""code""#) {
+                code = text.get(member.value);
+            }
+        });
+        return match code.filter(|_| is_object.is_some()) {
             Some(code) => format!("error {}", shown(&String::from_utf8_lossy(code))).into(),
             None => "error".into(),
         };
     }
-    let Some(member) = find(body, &envelope, br#""result""#) else { return "ok".into() };
-    let result = result_text(body, &envelope, member.value.start);
-    let members = members_at_ends(result).unwrap_or_default();
-    if scalar(result, &members, br#""isError""#) == Some(b"true") {
-        return "tool error".into();
-    }
-    match scalar(result, &members, br#""resultType""#) {
+    let Some(result) = result else { return "ok".into() };
+    let text = match result.long {
+        true => result_text(body, result.value.start, next_key),
+        false => body.get(result.value).unwrap_or_default(),
+    };
+    let (mut is_error, mut kind) = (false, None);
+    let seen = visit_ends(text, &mut |member| match text.get(member.key) {
+        Some(br#""isError""#) => is_error = text.get(member.value) == Some(b"true"),
+        Some(br#""resultType""#) => kind = text.get(member.value),
+        _ => {}
+    });
+    match kind.filter(|_| seen.is_some()) {
+        _ if is_error && seen.is_some() => "tool error".into(),
         Some(br#""input_required""#) => "asks for input".into(),
         Some(br#""task""#) => "task".into(),
         _ => "ok".into(),
     }
 }
 
-fn find<'a>(object: &[u8], members: &'a [Member], key: &[u8]) -> Option<&'a Member> {
-    members.iter().find(|m| object.get(m.key.clone()) == Some(key))
-}
-
-fn scalar<'a>(object: &'a [u8], members: &[Member], key: &[u8]) -> Option<&'a [u8]> {
-    object.get(find(object, members, key)?.value.clone())
-}
-
-/// The result's text from its start, cut before the envelope's members that follow it.
-fn result_text<'a>(body: &'a [u8], envelope: &[Member], start: usize) -> &'a [u8] {
-    let end = envelope.iter().filter(|m| !m.long && m.key.start > start).map(|m| m.key.start).min();
-    let all = body.get(start..end.unwrap_or(body.len())).unwrap_or_default();
+/// The result's text from its start, cut before the envelope's next member.
+fn result_text(body: &[u8], start: usize, next_key: Option<usize>) -> &[u8] {
+    let all = body.get(start..next_key.unwrap_or(body.len())).unwrap_or_default();
     let cut = |text: &[u8]| memchr::memrchr(b'}', text).unwrap_or(0);
     // Up to the result's own brace: before a comma, or before the envelope's brace.
     let last = cut(all);
-    let close = if end.is_some() { last + 1 } else { cut(all.get(..last).unwrap_or_default()) + 1 };
+    let close = if next_key.is_some() { last + 1 } else { cut(all.get(..last).unwrap_or_default()) + 1 };
     all.get(..close).unwrap_or(all)
 }
 
@@ -416,47 +463,106 @@ fn now() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
-struct CallLine {
-    time: SystemTime,
-    server: ServerName,
-    what: String,
-    id: Option<Id>,
-    outcome: Cow<'static, str>,
-    bytes: usize,
-    latency: Duration,
-    format: LogFormat,
+/// The time of day as text. Lines come in hundreds of thousands a second, the second changes once.
+#[derive(Debug, Default)]
+struct Clock {
+    /// When the system's clock was read, and what it said. Read anew before a step of that clock
+    /// (or our drift from it) could be seen.
+    read: Option<(Instant, Duration)>,
+    second: u64,
+    /// `second` and milliseconds, RFC 3339.
+    text: String,
 }
 
-impl Line for CallLine {
-    fn write(&self, out: &mut Vec<u8>) {
-        let time = humantime::format_rfc3339_millis(self.time);
+impl Clock {
+    const TRUSTED: Duration = Duration::from_millis(100);
+
+    fn text(&mut self, at: Instant) -> &str {
+        let since_epoch = match self.read {
+            Some((then, time)) if at.saturating_duration_since(then) < Self::TRUSTED => {
+                time + at.saturating_duration_since(then)
+            }
+            _ => {
+                let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                self.read = Some((at, time));
+                time
+            }
+        };
+        if self.text.is_empty() || self.second != since_epoch.as_secs() {
+            self.second = since_epoch.as_secs();
+            let start = SystemTime::UNIX_EPOCH + Duration::from_secs(self.second);
+            self.text = humantime::format_rfc3339_seconds(start).to_string();
+        }
+        self.text.truncate("2026-11-30T07:23:34".len());
+        let millis = since_epoch.subsec_millis();
+        self.text.extend(['.', digit(millis / 100), digit(millis / 10), digit(millis), 'Z']);
+        &self.text
+    }
+}
+
+fn digit(number: u32) -> char {
+    char::from_digit(number % 10, 10).unwrap_or('0')
+}
+
+struct CallLine<'a> {
+    time: &'a str,
+    server: &'a ServerName,
+    what: &'a str,
+    head: &'a Head,
+    outcome: &'a str,
+    bytes: usize,
+    latency: Duration,
+}
+
+impl CallLine<'_> {
+    fn write(&self, out: &mut Vec<u8>, format: LogFormat) {
+        let Self { time, what, outcome, bytes, .. } = self;
         let micros = u64::try_from(self.latency.as_micros()).unwrap_or(u64::MAX);
-        let (what, outcome, bytes) = (&self.what, &self.outcome, self.bytes);
-        let (on, off) = match self.format {
-            LogFormat::Colored if outcome == "ok" => ("\x1b[32m", "\x1b[0m"),
+        if format == LogFormat::Json {
+            let line = serde_json::json!({
+                "time": time, "event": "call", "server": self.server.as_str(), "tool": what,
+                "id": self.head.id.as_ref().map(|id| shown(id.json())), "outcome": outcome, "bytes": bytes,
+                "latency_us": micros,
+            });
+            let written = writeln!(out, "{line}");
+            debug_assert!(written.is_ok(), "a vector takes everything");
+            return;
+        }
+        let (on, off) = match format {
+            LogFormat::Colored if *outcome == "ok" => ("\x1b[32m", "\x1b[0m"),
             LogFormat::Colored => ("\x1b[31m", "\x1b[0m"),
             _ => ("", ""),
         };
-        let line = if self.format == LogFormat::Json {
-            let line = serde_json::json!({
-                "time": time.to_string(), "event": "call", "server": self.server.as_str(), "tool": what,
-                "id": self.id.as_ref().map(|id| shown(id.json())), "outcome": outcome, "bytes": bytes,
-                "latency_us": micros,
-            });
-            writeln!(out, "{line}")
-        } else {
-            let (whole, hundredths) = (micros / 1000, micros % 1000 / 10);
-            writeln!(
-                out,
-                "{time} framegate: {what} {on}{outcome}{off} {bytes} bytes {whole}.{hundredths:02} ms"
-            )
-        };
-        debug_assert!(line.is_ok(), "a vector takes everything");
+        // By hand: the formatting machinery takes as long as all the rest of a call's line.
+        for part in [time, " framegate: ", what, " ", on, outcome, off, " "] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        decimal(*bytes as u64, 1, out);
+        out.extend_from_slice(b" bytes ");
+        decimal(micros / 1000, 1, out);
+        out.push(b'.');
+        decimal(micros % 1000 / 10, 2, out);
+        out.extend_from_slice(b" ms\n");
     }
 
     fn size(&self) -> usize {
         self.what.len() + self.outcome.len() + 128
     }
+}
+
+/// Appends a number with at least `width` digits.
+fn decimal(mut number: u64, width: usize, out: &mut Vec<u8>) {
+    let mut digits = [b'0'; 20];
+    let mut count = 0;
+    for place in digits.iter_mut().rev() {
+        if number == 0 && count >= width {
+            break;
+        }
+        *place = b'0' + u8::try_from(number % 10).unwrap_or_default();
+        number /= 10;
+        count += 1;
+    }
+    out.extend_from_slice(digits.get(digits.len() - count..).unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -474,6 +580,30 @@ mod tests {
             (r#"{"id":1,"result":{"resultType":"input_required","inputRequests":{}}}"#, "asks for input"),
         ] {
             assert_eq!(outcome(body.as_bytes()), want, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_time_of_day_and_plain_numbers() {
+        let mut clock = Clock::default();
+        let start = Instant::now();
+        let at = |second: u64, millis: u64| (start, Duration::from_millis(second * 1000 + millis));
+        for (read, want) in [
+            (at(1_000_000_000, 7), "2001-09-09T01:46:40.007Z"),
+            (at(1_000_000_000, 940), "2001-09-09T01:46:40.940Z"),
+            (at(1_000_000_001, 0), "2001-09-09T01:46:41.000Z"),
+        ] {
+            clock.read = Some(read);
+            assert_eq!(clock.text(start), want);
+        }
+        assert_eq!(clock.text(start + Duration::from_millis(50)), "2001-09-09T01:46:41.050Z");
+        assert!(clock.text(start + Clock::TRUSTED) > "2026", "the system's clock is read again");
+        for (number, width, want) in
+            [(0, 1, "0"), (0, 2, "00"), (7, 2, "07"), (u64::MAX, 1, "18446744073709551615")]
+        {
+            let mut out = Vec::new();
+            decimal(number, width, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), want);
         }
     }
 

@@ -366,6 +366,6 @@ fn pass_on(lines: Vec<u8>, to: Option<&Stderr>, tail: &Tail) {
     let last: Vec<&[u8]> = lines.split(|b| *b == b'\n').rev().take(TAIL_LINES + 1).collect();
     last.into_iter().rev().for_each(|line| tail.add(line));
     if let Some(to) = to {
-        to.bytes(lines);
+        to.bytes(&lines);
     }
 }

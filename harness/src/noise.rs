@@ -16,7 +16,7 @@ impl Interceptor for DivertNoise {
     fn odd_frame(&self, frame: &Frame, _: Kind, _: Side) -> Verdict {
         let mut line = frame.body().to_vec();
         line.push(b'\n');
-        self.0.bytes(line);
+        self.0.bytes(&line);
         Verdict::Drop { to_client: Vec::new() }
     }
 }

@@ -10,27 +10,17 @@ use std::time::{Duration, Instant};
 
 /// Bytes that wait, at most.
 const QUEUE_BYTES_MAX: usize = 1024 * 1024;
+/// Memory that is kept for the next batch: what a busy session writes in [`GATHER`]. Giving it back
+/// each time would cost that session a page fault for every 50 lines.
+const KEPT_BYTES: usize = 256 * 1024;
 /// After a wake-up, how long to let lines gather: a write for each line would cost a busy
 /// session a switch of threads for each call.
 const GATHER: Duration = Duration::from_millis(2);
 
-/// A line that is made by the writer's thread, not by the pump's.
-pub(crate) trait Line: Send {
-    /// Appends the line with its LF.
-    fn write(&self, out: &mut Vec<u8>);
-    /// About how long it will be, in bytes.
-    fn size(&self) -> usize;
-}
-
-enum Item {
-    Bytes(Vec<u8>),
-    Line(Box<dyn Line>),
-}
-
 #[derive(Default)]
 struct Queue {
-    items: Vec<Item>,
-    bytes: usize,
+    /// Whole lines. INVARIANT: `text.len() <= QUEUE_BYTES_MAX`, or one line.
+    text: Vec<u8>,
     dropped_lines: u64,
     writing: bool,
     closed: bool,
@@ -75,26 +65,39 @@ impl Stderr {
 
     /// Queues a line of text; the LF is added.
     pub fn line(&self, text: &str) {
-        let mut bytes = Vec::with_capacity(text.len() + 1);
-        bytes.extend_from_slice(text.as_bytes());
-        bytes.push(b'\n');
-        self.bytes(bytes);
+        self.append(text.len() + 1, |queue| {
+            queue.extend_from_slice(text.as_bytes());
+            queue.push(b'\n');
+        });
     }
 
     /// Queues whole lines of the server's.
-    pub(crate) fn bytes(&self, bytes: Vec<u8>) {
-        self.push(bytes.len(), || Item::Bytes(bytes));
+    pub(crate) fn bytes(&self, lines: &[u8]) {
+        self.append(lines.len(), |queue| queue.extend_from_slice(lines));
     }
 
-    pub(crate) fn lazy(&self, line: impl Line + 'static) {
-        self.push(line.size(), || Item::Line(Box::new(line)));
+    /// Queues a line of about `size` bytes that `write` appends, with its LF. It is written in place:
+    /// boxing it for the writer's thread costs more than making it.
+    pub(crate) fn append(&self, size: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut queue = self.shared.lock();
+        if queue.text.len() + size > QUEUE_BYTES_MAX {
+            queue.dropped_lines += 1;
+            return;
+        }
+        let was_empty = queue.text.is_empty();
+        write(&mut queue.text);
+        drop(queue);
+        // One wake-up for all lines of a batch: the thread is on its way, or gathers.
+        if was_empty {
+            self.shared.filled.notify_one();
+        }
     }
 
     /// Waits until everything is written, at most this long.
     pub fn flush(&self, at_most: Duration) {
         let until = Instant::now() + at_most;
         let mut queue = self.shared.lock();
-        while !queue.items.is_empty() || queue.writing {
+        while !queue.text.is_empty() || queue.writing {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -102,21 +105,6 @@ impl Stderr {
             queue.closed = true;
             self.shared.filled.notify_one();
             queue = self.shared.emptied.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
-    fn push(&self, size: usize, item: impl FnOnce() -> Item) {
-        let mut queue = self.shared.lock();
-        if queue.bytes + size > QUEUE_BYTES_MAX {
-            queue.dropped_lines += 1;
-            return;
-        }
-        queue.bytes += size;
-        let was_empty = queue.items.is_empty();
-        queue.items.push(item());
-        drop(queue);
-        if was_empty {
-            self.shared.filled.notify_one();
         }
     }
 }
@@ -131,7 +119,7 @@ fn write_all(shared: &Shared, mut out: impl Write) {
     let mut text = Vec::new();
     loop {
         let mut queue = shared.lock();
-        while queue.items.is_empty() {
+        while queue.text.is_empty() {
             queue = shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         if !queue.closed {
@@ -139,18 +127,11 @@ fn write_all(shared: &Shared, mut out: impl Write) {
             std::thread::sleep(GATHER);
             queue = shared.lock();
         }
-        let items = std::mem::take(&mut queue.items);
+        text.clear();
+        std::mem::swap(&mut queue.text, &mut text);
         let dropped = std::mem::take(&mut queue.dropped_lines);
-        queue.bytes = 0;
         queue.writing = true;
         drop(queue);
-        text.clear();
-        for item in items {
-            match item {
-                Item::Bytes(bytes) => text.extend_from_slice(&bytes),
-                Item::Line(line) => line.write(&mut text),
-            }
-        }
         if dropped > 0 {
             text.extend_from_slice(
                 format!("framegate: {dropped} lines were dropped here: stderr is read too slowly\n")
@@ -158,7 +139,7 @@ fn write_all(shared: &Shared, mut out: impl Write) {
             );
         }
         write_patiently(&mut out, &text);
-        text.shrink_to(64 * 1024);
+        text.shrink_to(KEPT_BYTES);
         shared.lock().writing = false;
         shared.emptied.notify_all();
     }
