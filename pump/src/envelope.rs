@@ -1,10 +1,9 @@
 //! The peek: where the members of a JSON-RPC envelope lie in a frame.
 //!
-//! One pass by `serde_json` with borrowed raw values: the whole frame is checked to be JSON,
-//! nothing is built. Four habits of JSON readers that have let calls slip past proxies are
-//! avoided here on purpose:
+//! One strict pass ([`crate::scan`]): the whole frame is checked to be JSON, nothing is built. Four
+//! habits of JSON readers that have let calls slip past proxies are avoided here on purpose:
 //!
-//! * a derived struct also accepts an array (`[7,"ping",null]`): this visitor takes maps only;
+//! * a derived struct also accepts an array (`[7,"ping",null]`): only an object is read here;
 //! * a `Value` keeps the last of two equal keys in silence: here that is [`Ambiguity::DuplicateKey`];
 //! * a borrowed `&str` fails on an escaped key or method (`"tools\/call"`): both are unescaped;
 //! * readers in Python, Java and C# end a line at a bare CR, so a second frame can hide in the
@@ -13,9 +12,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::Deserializer as _;
-use serde::de::{DeserializeSeed, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::scan::Scan;
 
 /// A byte range of a frame's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,15 +161,10 @@ fn peek_object(body: &[u8]) -> Envelope {
         Ok(text) => text,
         Err(kind) => return Envelope::odd(kind),
     };
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let Ok(members) = reader.deserialize_map(Members { text }) else {
+    let Some(Found { mut envelope, oddity }) = members(text) else {
         return Envelope::odd(Kind::Opaque(Opacity::NotJson));
     };
-    if reader.end().is_err() {
-        return Envelope::odd(Kind::Opaque(Opacity::NotJson));
-    }
-    let mut envelope = members.envelope;
-    envelope.kind = match members.oddity {
+    envelope.kind = match oddity {
         Some(why) => Kind::Ambiguous(why),
         None => classify(&envelope, body),
     };
@@ -201,7 +195,7 @@ fn classify(envelope: &Envelope, body: &[u8]) -> Kind {
     match (envelope.method, answered) {
         (Some(_), true) => Kind::Ambiguous(Ambiguity::Hybrid),
         (Some(method), false) => match id {
-            _ if unquote(method.text_of(body)).is_none() => Kind::Ambiguous(Ambiguity::MethodType),
+            _ if !is_string(method.of(body)) => Kind::Ambiguous(Ambiguity::MethodType),
             None => Kind::Notification,
             Some(IdShape::Usable) => Kind::Request,
             Some(_) => Kind::Ambiguous(Ambiguity::IdType),
@@ -231,12 +225,16 @@ impl IdShape {
         match raw {
             b"null" => Self::Null,
             [b'-' | b'0'..=b'9', ..] => Self::Usable,
-            [b'"', ..] if memchr::memchr(b'\\', raw).is_none() => Self::Usable,
-            // A lone surrogate in an id is a string that not every peer can hold.
-            [b'"', ..] if serde_json::from_slice::<String>(raw).is_ok() => Self::Usable,
+            raw if is_string(raw) => Self::Usable,
             _ => Self::Unusable,
         }
     }
+}
+
+/// Whether a JSON value is a string that every peer can hold: one without a lone surrogate.
+fn is_string(raw: &[u8]) -> bool {
+    raw.first() == Some(&b'"')
+        && (memchr::memchr(b'\\', raw).is_none() || serde_json::from_slice::<String>(raw).is_ok())
 }
 
 /// A JSON string's value. `None` if it is none, or holds a lone surrogate.
@@ -248,11 +246,7 @@ pub(crate) fn unquote(raw: &str) -> Option<Cow<'_, str>> {
     serde_json::from_str::<String>(raw).ok().map(Cow::Owned)
 }
 
-// === the visitor ===
-
-struct Members<'a> {
-    text: &'a str,
-}
+// === the members ===
 
 struct Found {
     envelope: Envelope,
@@ -260,43 +254,52 @@ struct Found {
     oddity: Option<Ambiguity>,
 }
 
-impl<'de> Visitor<'de> for Members<'de> {
-    type Value = Found;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a JSON object")
+/// The members of the object that `text` is. `None` if it is not exactly one object.
+fn members(text: &str) -> Option<Found> {
+    let mut found = Found::new();
+    let mut scan = Scan::new(text);
+    if !scan.eat(b'{') {
+        return None;
     }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
-        let mut found =
-            Found { envelope: Envelope::odd(Kind::Ambiguous(Ambiguity::NoMessage)), oddity: None };
-        let mut has_version = false;
-        while let Some(key) = map.next_key_seed(KeySeed)? {
-            let value = map.next_value::<&RawValue>()?;
-            let span = Span::within(self.text, value.get());
-            let place = match key {
-                Key::Error => &mut found.envelope.error,
-                Key::Id => &mut found.envelope.id,
-                Key::LookAlike => {
-                    found.oddity.get_or_insert(Ambiguity::LookAlikeKey);
-                    continue;
-                }
-                Key::Method => &mut found.envelope.method,
-                Key::Other => continue,
-                Key::Params => &mut found.envelope.params,
-                Key::Result => &mut found.envelope.result,
-                Key::Version => {
-                    if std::mem::replace(&mut has_version, true) {
-                        found.oddity.get_or_insert(Ambiguity::DuplicateKey);
-                    }
-                    continue;
-                }
-            };
-            if place.replace(span).is_some() {
-                found.oddity.get_or_insert(Ambiguity::DuplicateKey);
+    let mut has_version = false;
+    if !scan.eat(b'}') {
+        loop {
+            let key = Key::read(&mut scan)?;
+            let value = scan.value()?;
+            found.add(key, Span::new(value), &mut has_version);
+            if !scan.eat(b',') {
+                break;
             }
         }
-        Ok(found)
+        if !scan.eat(b'}') {
+            return None;
+        }
+    }
+    scan.is_at_end().then_some(found)
+}
+
+impl Found {
+    fn new() -> Self {
+        Self { envelope: Envelope::odd(Kind::Ambiguous(Ambiguity::NoMessage)), oddity: None }
+    }
+
+    fn add(&mut self, key: Key, value: Span, has_version: &mut bool) {
+        let is_double = match key {
+            Key::Error => self.envelope.error.replace(value).is_some(),
+            Key::Id => self.envelope.id.replace(value).is_some(),
+            Key::LookAlike => {
+                self.oddity.get_or_insert(Ambiguity::LookAlikeKey);
+                false
+            }
+            Key::Method => self.envelope.method.replace(value).is_some(),
+            Key::Other => false,
+            Key::Params => self.envelope.params.replace(value).is_some(),
+            Key::Result => self.envelope.result.replace(value).is_some(),
+            Key::Version => std::mem::replace(has_version, true),
+        };
+        if is_double {
+            self.oddity.get_or_insert(Ambiguity::DuplicateKey);
+        }
     }
 }
 
@@ -311,82 +314,50 @@ enum Key {
     Version,
 }
 
-struct KeySeed;
-
-impl<'de> DeserializeSeed<'de> for KeySeed {
-    type Value = Key;
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Key, D::Error> {
-        reader.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for KeySeed {
-    type Value = Key;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<Key, E> {
-        Ok(match key {
-            "error" => Key::Error,
-            "id" => Key::Id,
-            "jsonrpc" => Key::Version,
-            "method" => Key::Method,
-            "params" => Key::Params,
-            "result" => Key::Result,
-            _ if looks_like_an_envelope_key(key) => Key::LookAlike,
-            _ => Key::Other,
+impl Key {
+    /// Passes over a key and its colon. `None` if it holds a lone surrogate, or is none.
+    fn read(scan: &mut Scan<'_>) -> Option<Self> {
+        // As nearly all writers spell them: one comparison each, no search for their ends.
+        Some(if scan.eat_fixed(br#""jsonrpc":"#) {
+            Self::Version
+        } else if scan.eat_fixed(br#""id":"#) {
+            Self::Id
+        } else if scan.eat_fixed(br#""method":"#) {
+            Self::Method
+        } else if scan.eat_fixed(br#""params":"#) {
+            Self::Params
+        } else if scan.eat_fixed(br#""result":"#) {
+            Self::Result
+        } else {
+            Self::of(&scan.key()?.name()?)
         })
     }
 
-    fn visit_bytes<E: serde::de::Error>(self, _: &[u8]) -> Result<Key, E> {
-        Err(E::custom("a key that is not UTF-8"))
+    fn of(key: &[u8]) -> Self {
+        match key {
+            b"error" => Self::Error,
+            b"id" => Self::Id,
+            b"jsonrpc" => Self::Version,
+            b"method" => Self::Method,
+            b"params" => Self::Params,
+            b"result" => Self::Result,
+            _ if looks_like_an_envelope_key(key) => Self::LookAlike,
+            _ => Self::Other,
+        }
     }
 }
 
 /// Go's reader matches keys without case and takes U+017F for `s`; others stop at a NUL.
 /// No peer writes a top-level key that is not plain ASCII, so any such key counts. No reader is
 /// known that trims blanks: `"method "` is another key to all that were tried.
-fn looks_like_an_envelope_key(key: &str) -> bool {
-    const KEYS: [&str; 6] = ["error", "id", "jsonrpc", "method", "params", "result"];
-    !key.bytes().all(|b| matches!(b, b' '..=b'~')) || KEYS.iter().any(|k| key.eq_ignore_ascii_case(k))
+fn looks_like_an_envelope_key(key: &[u8]) -> bool {
+    const KEYS: [&[u8]; 6] = [b"error", b"id", b"jsonrpc", b"method", b"params", b"result"];
+    !key.iter().all(|b| matches!(b, b' '..=b'~')) || KEYS.iter().any(|k| key.eq_ignore_ascii_case(k))
 }
 
-/// Asserts that the peek agrees with a slow full parse, or says that the frame is odd.
-///
-/// The function behind the fuzz target `peek`.
-///
-/// # Panics
-/// When they disagree.
+mod twin;
 #[doc(hidden)]
-pub fn assert_peek_agrees(body: &[u8]) {
-    let envelope = peek(body);
-    if !envelope.kind.is_certain() {
-        return;
-    }
-    let text = std::str::from_utf8(body).unwrap_or_default();
-    // Lone surrogates are legal JSON text (RFC 8259, section 8.2) that a `String` cannot hold.
-    let Ok(slow) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text) else {
-        let raw: Result<&RawValue, _> = serde_json::from_str(text);
-        assert!(raw.is_ok(), "a certain envelope is JSON");
-        return;
-    };
-    for (key, span) in [
-        ("id", envelope.id),
-        ("method", envelope.method),
-        ("params", envelope.params),
-        ("result", envelope.result),
-        ("error", envelope.error),
-    ] {
-        let fast = span.and_then(|s| serde_json::from_slice::<serde_json::Value>(s.of(body)).ok());
-        assert_eq!(fast.as_ref(), slow.get(key), "`{key}`");
-    }
-    let name = envelope.method_name(body);
-    assert_eq!(name.as_deref(), slow.get("method").and_then(|m| m.as_str()));
-    assert!(!body.contains(&b'\r'));
-}
+pub use twin::assert_peek_agrees;
 
 #[cfg(test)]
 mod tests {

@@ -56,6 +56,7 @@ mod listing;
 mod relay;
 mod request;
 pub mod router;
+mod scan;
 pub mod seam;
 mod skim;
 mod splice;

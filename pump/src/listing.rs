@@ -98,7 +98,7 @@ fn edit_array(
 }
 
 fn is_kept(tool: &str, plan: &Plan<'_>, edited: &mut Edited) -> bool {
-    let Some(name) = crate::request::member(tool, "name").and_then(unquote) else {
+    let Some(name) = crate::scan::member(tool, "name").and_then(unquote) else {
         edited.unreadable += 1;
         return false;
     };

@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use crate::envelope::{Envelope, Span};
 use crate::frame::Frame;
 use crate::id::Id;
@@ -146,10 +144,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// `None` when the envelope is not that of a request or a notification.
-    pub(crate) fn new(frame: Frame, envelope: Envelope, from: Side, ticket: Ticket) -> Option<Self> {
-        let head = Head::read(frame.body(), &envelope, from, ticket)?;
-        Some(Self { frame, envelope, head, edited: false })
+    /// `head` was read from the frame and its envelope.
+    pub(crate) fn new(frame: Frame, envelope: Envelope, head: Head) -> Self {
+        Self { frame, envelope, head, edited: false }
     }
 
     /// The frame as it was received.
@@ -190,7 +187,7 @@ impl Request {
     /// The JSON text of one member of `params`. `None` if it is missing, stands twice, or
     /// `params` is no object.
     pub fn param(&self, key: &str) -> Option<&str> {
-        member(self.params()?, key)
+        crate::scan::member(self.params()?, key)
     }
 
     /// The tool's name, unescaped, when this is a `tools/call` that names one.
@@ -226,9 +223,13 @@ impl Request {
         let frame = edits.apply(&self.frame).ok()?;
         let envelope = crate::envelope::peek(frame.body());
         let is_same = envelope.kind == self.envelope.kind;
-        let edited = Self::new(frame, envelope, self.head.from, self.head.ticket)?;
-        (is_same && edited.head.id == self.head.id && edited.head.method == self.head.method)
-            .then_some(Self { edited: true, ..edited })
+        let head = Head::read(frame.body(), &envelope, self.head.from, self.head.ticket)?;
+        (is_same && head.id == self.head.id && head.method == self.head.method).then_some(Self {
+            frame,
+            envelope,
+            head,
+            edited: true,
+        })
     }
 
     pub(crate) fn is_edited(&self) -> bool {
@@ -280,17 +281,6 @@ fn answer_line(id: &Id, member: &str, value: &str) -> Frame {
     Frame::line(format!(r#"{{"jsonrpc":"2.0","id":{},"{member}":{value}}}"#, id.json()).as_bytes())
 }
 
-/// The JSON text of one member of an object; `None` if missing, double, or no object.
-pub(crate) fn member<'a>(object: &'a str, key: &str) -> Option<&'a str> {
-    let (mut found, mut count) = (None, 0);
-    crate::splice::each_entry(object, |name, value| {
-        if name == key {
-            (found, count) = (Some(value), count + 1);
-        }
-    })?;
-    found.filter(|_| count == 1).map(RawValue::get)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,7 +288,8 @@ mod tests {
     fn request(body: &str) -> Request {
         let frame = Frame::line(body.as_bytes());
         let envelope = crate::envelope::peek(frame.body());
-        Request::new(frame, envelope, Side::Client, Ticket(1)).unwrap()
+        let head = Head::read(frame.body(), &envelope, Side::Client, Ticket(1)).unwrap();
+        Request::new(frame, envelope, head)
     }
 
     #[test]

@@ -513,10 +513,11 @@ impl Router {
 
     fn request(&mut self, from: Side, frame: Frame, envelope: Envelope, fx: &mut Effects) {
         let ticket = self.ticket();
-        let Some(request) = Request::new(frame.clone(), envelope.clone(), from, ticket).map(Box::new) else {
+        let Some(head) = Head::read(frame.body(), &envelope, from, ticket) else {
             return self.odd(from, frame, envelope, fx);
         };
-        self.observe(Point::Received(from), &frame, Some(&envelope), Some(request.head()));
+        let request = Box::new(Request::new(frame, envelope, head));
+        self.observe(Point::Received(from), request.frame(), Some(request.envelope()), Some(request.head()));
         if let Some(error) = self.outside_limits(&request) {
             return self.refuse(&request, &error, fx);
         }
@@ -543,10 +544,11 @@ impl Router {
 
     fn notification(&mut self, from: Side, frame: Frame, envelope: Envelope, fx: &mut Effects) {
         let ticket = self.ticket();
-        let Some(request) = Request::new(frame.clone(), envelope.clone(), from, ticket).map(Box::new) else {
+        let Some(head) = Head::read(frame.body(), &envelope, from, ticket) else {
             return self.odd(from, frame, envelope, fx);
         };
-        self.observe(Point::Received(from), &frame, Some(&envelope), Some(request.head()));
+        let request = Box::new(Request::new(frame, envelope, head));
+        self.observe(Point::Received(from), request.frame(), Some(request.envelope()), Some(request.head()));
         if request.method() == "notifications/cancelled" {
             return self.cancelled(from, request, fx);
         }
@@ -620,7 +622,7 @@ impl Router {
             return;
         }
         let params = envelope.params.map(|span| span.text_of(body)).unwrap_or_default();
-        if let Some(id) = crate::request::member(params, "requestId").and_then(Id::from_json)
+        if let Some(id) = crate::scan::member(params, "requestId").and_then(Id::from_json)
             && let Some(open) = self.open.of_mut(from).take(&id)
         {
             self.tell_ended(&open.head, open.request.as_deref(), Ended::Cancelled);

@@ -107,35 +107,29 @@ impl Edits {
 /// The members of a JSON object in order, doubles included, values as written.
 /// `None` if `text` is not exactly one object.
 pub(crate) fn entries(text: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
-    let mut all = Vec::new();
-    each_entry(text, |key, value| all.push((key, value)))?;
-    Some(all)
-}
-
-/// Calls `visit` with each member of the object that `text` is. `None` if it is not exactly one
-/// object; what was visited by then is worth nothing.
-pub(crate) fn each_entry<'a>(text: &'a str, visit: impl FnMut(Cow<'a, str>, &'a RawValue)) -> Option<()> {
-    struct Entries<F>(F);
-    impl<'de, F: FnMut(Cow<'de, str>, &'de RawValue)> Visitor<'de> for Entries<F> {
-        type Value = ();
+    struct Entries;
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
 
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             f.write_str("a JSON object")
         }
 
-        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut all = Vec::new();
             // A raw key, because a borrowed &str fails on an escaped one.
             while let Some(key) = map.next_key::<&RawValue>()? {
                 let key = crate::envelope::unquote(key.get())
                     .ok_or_else(|| serde::de::Error::custom("a key with a lone surrogate"))?;
-                (self.0)(key, map.next_value()?);
+                all.push((key, map.next_value()?));
             }
-            Ok(())
+            Ok(all)
         }
     }
     let mut reader = serde_json::Deserializer::from_str(text);
-    reader.deserialize_map(Entries(visit)).ok()?;
-    reader.end().ok()
+    let all = reader.deserialize_map(Entries).ok()?;
+    reader.end().ok()?;
+    Some(all)
 }
 
 #[cfg(test)]

@@ -97,7 +97,9 @@ fn id_of(request: &Request) -> String {
 /// A line of the client's as a request.
 fn request(line: &str) -> Request {
     let frame = Frame::line(line.as_bytes());
-    Request::new(frame.clone(), peek(frame.body()), Side::Client, Ticket(0)).unwrap()
+    let envelope = peek(frame.body());
+    let head = Head::read(frame.body(), &envelope, Side::Client, Ticket(0)).unwrap();
+    Request::new(frame.clone(), envelope, head)
 }
 
 /// The verdict that a word stands for.
