@@ -259,8 +259,8 @@ impl std::fmt::Debug for Hold {
 /// Who a hold waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HoldKind {
-    /// A machine: store, listing, scan. Decided calls are released in the order they came, and
-    /// finished before the server's stdin is closed.
+    /// A machine: store, listing, scan. Decided requests of one method are released in the order
+    /// they came (a ping never waits for a call), and finished before the server's stdin is closed.
     Machine,
     /// A person. Other frames overtake it; it is dropped when the client leaves.
     Person,

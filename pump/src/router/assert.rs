@@ -7,7 +7,7 @@
 //! * a frame leaves at most once, on the other side, as it came but for what was asked for;
 //! * a frame that does not leave was stopped by a verdict, ended, refused, or was an answer of ours;
 //! * an id of ours reaches nobody but as a question, an alias, or the id its receiver chose itself;
-//! * decided calls that no person held leave in the order they came;
+//! * decided requests of one method that no person held leave in the order they came;
 //! * each forwarded request that somebody decides on gets exactly one `answer` or `ended`.
 
 use std::collections::{HashMap, HashSet};
@@ -91,6 +91,8 @@ struct Life {
     judged: bool,
     /// It is a call that an interceptor decided on.
     decided: bool,
+    /// Its method, if it is one.
+    method: String,
     /// A person held it.
     by_person: bool,
     /// A verdict says that its mark is to be changed.
@@ -171,6 +173,7 @@ impl Interceptor for Planned {
     fn request(&self, request: &Request) -> Verdict {
         if let Some((_, life)) = lock(&self.log).life(request.frame()) {
             life.decided = true;
+            life.method = request.method().to_owned();
         }
         verdict(&self.log, request.frame(), Some(request), 0)
     }
@@ -280,8 +283,8 @@ struct Play {
     questions: HashSet<u64>,
     next_question: u64,
     aliases: HashSet<String>,
-    /// Each side's calls keep their order; the two sides do not wait for each other.
-    last_in_order: super::Both<Option<usize>>,
+    /// Each side's decided requests of one method keep their order; others do not wait for them.
+    last_in_order: super::Both<std::collections::HashMap<String, usize>>,
 }
 
 /// What happened while one frame was routed.
@@ -401,6 +404,7 @@ impl Play {
             wanted,
             judged: false,
             decided: false,
+            method: String::new(),
             by_person: false,
             marked: false,
             stopped: false,
@@ -623,12 +627,12 @@ impl Play {
     }
 
     fn check_order(&mut self, number: usize) {
-        let in_order = |life: &Life| (life.decided && !life.by_person).then_some(life.from);
-        let from = self.log().lives.get(number).and_then(in_order);
-        if let Some(from) = from {
-            let last = self.last_in_order.of_mut(from);
-            assert!(*last < Some(number), "frame {number} overtook {last:?}");
-            *last = Some(number);
+        let in_order =
+            |life: &Life| (life.decided && !life.by_person).then(|| (life.from, life.method.clone()));
+        let ordered = self.log().lives.get(number).and_then(in_order);
+        if let Some((from, method)) = ordered {
+            let last = self.last_in_order.of_mut(from).insert(method, number);
+            assert!(last < Some(number), "frame {number} overtook {last:?}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{Both, Pending, Token};
 use crate::id::Id;
-use crate::request::Side;
+use crate::request::{Method, Side};
 use crate::seam::{HoldKind, Verdict};
 
 /// A frame that waits.
@@ -14,15 +14,25 @@ pub(super) struct Held {
     pub(super) kind: HoldKind,
 }
 
+/// A place in the release order.
+#[derive(Debug)]
+struct Queued {
+    token: Token,
+    method: Option<Method>,
+    /// Set when it is settled, and waits only for those before it.
+    verdict: Option<Verdict>,
+}
+
 /// All held frames, and the order in which machine-held calls are released.
 #[derive(Debug, Default)]
 pub(super) struct HeldTable {
     all: BTreeMap<Token, Held>,
-    /// Calls of each side in the order they came; one that is settled waits for those before
-    /// it. The sides do not wait for each other: a call may be held until the server has answered
-    /// us, and the server may ask the client something first.
+    /// Decided requests of each side in the order they came; one that is settled waits for those of
+    /// its method before it. A ping never waits for a call. The sides do not wait for each other: a
+    /// call may be held until the server has answered us, and the server may ask the client
+    /// something first.
     /// INVARIANT: each token here is a key of `all`.
-    queue: Both<VecDeque<(Token, Option<Verdict>)>>,
+    queue: Both<VecDeque<Queued>>,
 }
 
 impl HeldTable {
@@ -30,9 +40,11 @@ impl HeldTable {
         self.all.insert(token, held);
     }
 
-    /// Adds a call at the end of the release order, with its verdict if it has one already.
+    /// Adds a request at the end of its method's release order, with its verdict if it has one
+    /// already.
     pub(super) fn enqueue(&mut self, token: Token, held: Held, verdict: Option<Verdict>) {
-        self.queue.of_mut(held.pending.sender()).push_back((token, verdict));
+        let method = held.pending.head().map(|head| head.method.clone());
+        self.queue.of_mut(held.pending.sender()).push_back(Queued { token, method, verdict });
         self.all.insert(token, held);
     }
 
@@ -40,28 +52,41 @@ impl HeldTable {
         self.all.is_empty()
     }
 
-    pub(super) fn has_queue(&self, side: Side) -> bool {
-        !self.queue.of(side).is_empty()
+    /// Whether a request like this one is waiting, sent by the same side.
+    pub(super) fn has_queue(&self, like: &Pending) -> bool {
+        let method = like.head().map(|head| &head.method);
+        self.queue.of(like.sender()).iter().any(|queued| queued.method.as_ref() == method)
     }
 
     /// Where `token` waits in the release order.
     pub(super) fn slot(&mut self, token: Token) -> Option<&mut Option<Verdict>> {
         let side = self.all.get(&token)?.pending.sender();
         let mut queue = self.queue.of_mut(side).iter_mut();
-        queue.find(|(t, _)| *t == token).map(|(_, verdict)| verdict)
+        queue.find(|queued| queued.token == token).map(|queued| &mut queued.verdict)
     }
 
-    /// The next call of `side` that may be released.
+    /// The next request of `side` that may be released: settled, and the first of its method.
     pub(super) fn release(&mut self, side: Side) -> Option<(Held, Verdict)> {
         let queue = self.queue.of_mut(side);
-        queue.front()?.1.as_ref()?;
-        let (token, verdict) = queue.pop_front()?;
-        Some((self.all.remove(&token)?, verdict?))
+        let mut waiting: Vec<&Option<Method>> = Vec::new();
+        let mut first = None;
+        for (at, queued) in queue.iter().enumerate() {
+            if waiting.contains(&&queued.method) {
+                continue;
+            }
+            if queued.verdict.is_some() {
+                first = Some(at);
+                break;
+            }
+            waiting.push(&queued.method);
+        }
+        let queued = queue.remove(first?)?;
+        Some((self.all.remove(&queued.token)?, queued.verdict?))
     }
 
     pub(super) fn take(&mut self, token: Token) -> Option<Held> {
         let held = self.all.remove(&token)?;
-        self.queue.of_mut(held.pending.sender()).retain(|(t, _)| *t != token);
+        self.queue.of_mut(held.pending.sender()).retain(|queued| queued.token != token);
         Some(held)
     }
 

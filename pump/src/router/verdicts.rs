@@ -28,11 +28,12 @@ impl Router {
         }
     }
 
-    /// Carries out a verdict. A decided call waits behind machine-held calls that came before.
+    /// Carries out a verdict. A decided request waits behind machine-held ones of its method that came
+    /// before.
     pub(super) fn verdict(&mut self, pending: Pending, verdict: Verdict, fx: &mut Effects) {
         let is_decided_call = matches!(&pending, Pending::Message { wants: Wants::Decide, request, .. } if request.id().is_some());
         let is_person = matches!(&verdict, Verdict::Hold(Hold { kind: HoldKind::Person, .. }));
-        if is_decided_call && !is_person && self.held.has_queue(pending.sender()) {
+        if is_decided_call && !is_person && self.held.has_queue(&pending) {
             let token = self.token();
             let held = Held { pending, kind: HoldKind::Machine };
             match verdict {
@@ -146,7 +147,7 @@ impl Router {
         if let Some(open) =
             id.and_then(|id| Id::from_json(&id)).and_then(|id| self.open.client.take_answered(&id))
         {
-            self.tell_ended(&open.head, open.request.as_ref(), Ended::Unreadable);
+            self.tell_ended(&open.head, open.request.as_deref(), Ended::Unreadable);
         }
     }
 

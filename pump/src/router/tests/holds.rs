@@ -277,3 +277,18 @@ fn each_decided_request_has_exactly_one_answer_or_end() {
         ]
     );
 }
+
+#[test]
+fn a_decided_request_of_another_method_does_not_wait_behind_a_held_call() {
+    let mut rig = Rig::new();
+    let held = rig.hold(&call("1", "machine"));
+    let other = ask("2", "sampling/createMessage", "forward");
+    assert_eq!(rig.client(&other), [to_server(other)]);
+    let slow = rig.hold(&ask("3", "sampling/createMessage", "machine"));
+    assert_eq!(rig.client(&call("4", "forward")), []);
+    assert_eq!(rig.settle(slow, forward()).len(), 1, "settled, and the first of its method");
+    assert_eq!(
+        rig.settle(held, forward()),
+        [to_server(call("1", "machine")), to_server(call("4", "forward"))]
+    );
+}

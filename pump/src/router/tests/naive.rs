@@ -12,12 +12,13 @@ pub(super) struct Ask {
     pub(super) own: String,
     pub(super) wire: String,
     pub(super) line: String,
+    method: String,
     pub(super) is_decided: bool,
     pub(super) is_wanted: bool,
     arrival: u64,
 }
 
-/// A decided call behind a machine: how many holds were made before it, and its verdict.
+/// A decided request behind a machine that holds one of its method: how many holds were made before it, and its verdict.
 #[derive(Debug)]
 struct Queued(Ask, Option<usize>, Option<&'static str>);
 
@@ -72,6 +73,7 @@ impl Naive {
             own: id.to_owned(),
             wire,
             line: line.to_owned(),
+            method: method.to_owned(),
             is_decided,
             is_wanted: is_decided || method == "resources/read",
             arrival: self.arrivals,
@@ -83,7 +85,8 @@ impl Naive {
     }
 
     fn decide(&mut self, ask: Ask, word: &'static str) {
-        if ask.is_decided && word != "person" && !self.queue.of(ask.from).is_empty() {
+        let waits = self.queue.of(ask.from).iter().any(|queued| queued.0.method == ask.method);
+        if ask.is_decided && word != "person" && waits {
             let hold = (word == "machine").then(|| self.hold());
             let verdict = (word != "machine").then_some(word);
             return self.queue.of_mut(ask.from).push_back(Queued(ask, hold, verdict));
@@ -112,8 +115,14 @@ impl Naive {
     }
 
     fn drain(&mut self, side: Side) {
-        while let Some(Queued(_, _, Some(_))) = self.queue.of(side).front() {
-            let Some(Queued(ask, _, Some(word))) = self.queue.of_mut(side).pop_front() else { return };
+        loop {
+            let queue = self.queue.of_mut(side);
+            let is_first =
+                |at: usize| !queue.iter().take(at).any(|other| other.0.method == queue[at].0.method);
+            let Some(at) = (0..queue.len()).find(|at| queue[*at].2.is_some() && is_first(*at)) else {
+                return;
+            };
+            let Some(Queued(ask, _, Some(word))) = queue.remove(at) else { return };
             self.act(ask, word);
         }
     }
