@@ -24,6 +24,9 @@ fn source_length() {
     refused(&source(SOURCE_BYTES_MAX + 1), "the expression is longer than 8192 bytes");
 }
 
+/// An expression with that many levels.
+type Make<'m> = &'m dyn Fn(usize) -> String;
+
 #[test]
 fn nesting() {
     let parens = |n: usize| format!("{}true{}", "(".repeat(n), ")".repeat(n));
@@ -33,7 +36,7 @@ fn nesting() {
     let choice = |n: usize| format!("{}true", "args.a ? true : ".repeat(n));
     let not = |n: usize| format!("{}true", "!".repeat(n));
     let all = |n: usize| (0..n).fold("true".to_owned(), |inner, _| format!("[1].all(x,{inner})"));
-    let made: [(&str, &dyn Fn(usize) -> String, usize); 7] = [
+    let made: [(&str, Make<'_>, usize); 7] = [
         ("parens", &parens, 63),
         ("chain", &chain, 64),
         ("sum", &sum, 64),
