@@ -2,7 +2,8 @@ use super::*;
 
 /// Message, hint, and the text it points at.
 fn found(source: &str) -> Vec<(String, Option<String>, String)> {
-    let shown = |problem: Problem| (problem.message, problem.hint, source.get(problem.span).unwrap().to_owned());
+    let shown =
+        |problem: Problem| (problem.message, problem.hint, source.get(problem.span).unwrap().to_owned());
     problems(source).into_iter().map(shown).collect()
 }
 
