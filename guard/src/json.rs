@@ -42,9 +42,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No depth is read beyond this, whatever is asked for: `serde_json` reads no further either
-    /// ([`Value::to_serde`]), and code that walks a value may recurse.
-    pub const DEPTH_MAX: usize = 127;
+    /// No depth is read beyond this, whatever is asked for: code that walks a value may recurse.
+    pub const DEPTH_MAX: usize = 512;
 }
 
 impl Default for Limits {
@@ -393,10 +392,19 @@ impl<'a> Value<'a> {
         canonical::write(self)
     }
 
-    /// This value in `serde_json`'s form. Numbers that it cannot hold exactly are rounded: never decide on it.
+    /// This value in `serde_json`'s form. Numbers that it cannot hold exactly are rounded, those beyond a double
+    /// are null: never decide on it.
     #[must_use]
     pub fn to_serde(self) -> serde_json::Value {
-        serde_json::from_str(self.raw()).unwrap_or(serde_json::Value::Null)
+        use serde_json::Value as Loose;
+        match self.kind() {
+            Kind::Null => Loose::Null,
+            Kind::Bool => Loose::Bool(self.raw() == "true"),
+            Kind::Number => self.raw().parse().map_or(Loose::Null, Loose::Number),
+            Kind::String => Loose::from(self.as_str().unwrap_or_default()),
+            Kind::Array => self.items().map(Value::to_serde).collect(),
+            Kind::Object => self.members().map(|(key, value)| (key.to_owned(), value.to_serde())).collect(),
+        }
     }
 
     fn children(self, of: Kind) -> Children<'a> {

@@ -19,7 +19,7 @@ pub(super) fn with_defaults(schema: Value<'_>, arguments: Value<'_>) -> Document
     }
     text.push_str(source.get(copied..).unwrap_or_default());
     // A default may be deeper than the arguments; what was read before can be read again.
-    let limits = Limits { depth: 2 * super::DEPTH_MAX, ..Limits::default() };
+    let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
     Document::read(Bytes::from(text), &limits)
         .or_else(|_| Document::read(Bytes::copy_from_slice(source.as_bytes()), &limits))
         .unwrap_or_else(|_| Document::empty_object())
