@@ -105,6 +105,8 @@ fn guarded(
         Exit::Policy
     })?;
     loaded.warnings.iter().for_each(|warning| log.say(Level::Warn, warning));
+    let hash: String = loaded.policy.digest().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    log.say(Level::Info, &format!("policy `{}`, SHA-256 {hash}…, decides every call", loaded.path.display()));
     let guard =
         Guard::new(loaded.policy, name.as_str(), loaded.facts).monitoring(args.mode == Some(Mode::Monitor));
     if guard.is_monitoring() {

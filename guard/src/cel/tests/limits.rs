@@ -33,7 +33,8 @@ fn nesting() {
     let choice = |n: usize| format!("{}true", "args.a ? true : ".repeat(n));
     let not = |n: usize| format!("{}true", "!".repeat(n));
     let all = |n: usize| (0..n).fold("true".to_owned(), |inner, _| format!("[1].all(x,{inner})"));
-    let made: [(&str, &dyn Fn(usize) -> String, usize); 7] = [
+    type Made<'a> = (&'a str, &'a dyn Fn(usize) -> String, usize);
+    let made: [Made<'_>; 7] = [
         ("parens", &parens, 63),
         ("chain", &chain, 64),
         ("sum", &sum, 64),
