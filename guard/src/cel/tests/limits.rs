@@ -24,6 +24,9 @@ fn source_length() {
     refused(&source(SOURCE_BYTES_MAX + 1), "the expression is longer than 8192 bytes");
 }
 
+/// An expression with that many levels.
+type Make<'m> = &'m dyn Fn(usize) -> String;
+
 #[test]
 fn nesting() {
     let parens = |n: usize| format!("{}true{}", "(".repeat(n), ")".repeat(n));
@@ -33,8 +36,7 @@ fn nesting() {
     let choice = |n: usize| format!("{}true", "args.a ? true : ".repeat(n));
     let not = |n: usize| format!("{}true", "!".repeat(n));
     let all = |n: usize| (0..n).fold("true".to_owned(), |inner, _| format!("[1].all(x,{inner})"));
-    type Made<'a> = (&'a str, &'a dyn Fn(usize) -> String, usize);
-    let made: [Made<'_>; 7] = [
+    let made: [(&str, Make<'_>, usize); 7] = [
         ("parens", &parens, 63),
         ("chain", &chain, 64),
         ("sum", &sum, 64),
@@ -161,17 +163,36 @@ fn numbers_at_the_readers_limit_are_paid_for() {
     is_true(&source);
 }
 
+/// Lists in each other, deeper than a document can be.
+struct Deep(usize);
+
+impl Env for Deep {
+    fn variable(&self, _: &str) -> Option<Value<'_>> {
+        Some((0..self.0).fold(Value::from("x"), |inner, _| Value::list([inner])))
+    }
+
+    fn world(&self) -> &dyn World {
+        &crate::world::NoWorld
+    }
+}
+
 #[test]
 fn deep_values_are_refused_not_recursed_into() {
-    let depth = Limits::DEPTH_MAX;
-    let limits = Limits { depth, ..Limits::default() };
-    let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    let document = Document::read(text.into(), &limits).unwrap();
-    let sample = Sample { arguments: document, ..Sample::default() };
-    for source in ["args == args", "texts(args) == []", "contains_any(args, ['x'])"] {
+    use super::super::budget::NESTING_MAX;
+    for source in ["args == args", "texts(args) == ['x']", "contains_any(args, ['x'])"] {
         let expression = Expression::compile(source, &scope()).unwrap();
-        let failure = expression.evaluate(&sample, &mut Budget::default()).unwrap_err();
-        assert_eq!(failure.message, "a value is nested deeper than 256 levels", "{source}");
+        for (depth, fits) in
+            [(NESTING_MAX - 1, true), (NESTING_MAX, true), (NESTING_MAX + 1, false), (2000, false)]
+        {
+            let deep = Deep(depth);
+            match expression.evaluate(&deep, &mut Budget::default()) {
+                Ok(value) => assert!(fits && value.as_bool() == Some(true), "{source} {depth}"),
+                Err(failure) => {
+                    assert!(!fits, "{source} {depth}: {failure}");
+                    assert_eq!(failure.message, "a value is nested deeper than 256 levels");
+                }
+            }
+        }
     }
 }
 
