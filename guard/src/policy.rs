@@ -94,7 +94,7 @@ impl CallLimits {
     /// What `call_bytes` may be.
     pub const CALL_BYTES: std::ops::RangeInclusive<usize> = 1024..=64 * 1024 * 1024;
     /// What `depth` may be.
-    pub const DEPTH: std::ops::RangeInclusive<usize> = 4..=512;
+    pub const DEPTH: std::ops::RangeInclusive<usize> = 4..=crate::json::Limits::DEPTH_MAX;
 }
 
 impl Default for CallLimits {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::check::{definitions_read, must_be_bool};
 use super::problem::{Problem, sort};
 use super::{Condition, Definition, Policy, Rule, ToolOptions, lint, scope};
-use crate::cel::{Expression, Scope, Type};
+use crate::cel::{Expression, Object, Scope, Type};
 use crate::json;
 
 /// One tool of a listing.
@@ -56,7 +56,10 @@ impl Bound {
     pub fn tool(&self, name: &str) -> Option<Arc<BoundTool>> {
         match &self.tools {
             Some(tools) => tools.get(name).cloned(),
-            None => Some(Arc::new(bind_tool(&self.policy, &self.server, &Listed { name, schema: None }))),
+            None => {
+                let tool = Listed { name, schema: None };
+                Some(Arc::new(bind_tool(&self.policy, &self.server, &tool, &mut Memo::default())))
+            }
         }
     }
 
@@ -124,8 +127,9 @@ pub struct BoundDefinition {
 pub(crate) fn bind(policy: &Policy, server: &str, listing: &Listing<'_>) -> (Bound, Vec<Problem>) {
     let bound = |tools| Bound { policy: policy.clone(), server: server.to_owned(), tools };
     let Some(listed) = &listing.tools else { return (bound(None), Vec::new()) };
+    let mut memo = Memo::default();
     let tools: Vec<Arc<BoundTool>> =
-        listed.iter().map(|tool| Arc::new(bind_tool(policy, server, tool))).collect();
+        listed.iter().map(|tool| Arc::new(bind_tool(policy, server, tool, &mut memo))).collect();
     let mut problems = together(&tools);
     problems.extend(lint::bound(policy, server, listing, &tools));
     sort(&mut problems);
@@ -150,7 +154,7 @@ fn together(tools: &[Arc<BoundTool>]) -> Vec<Problem> {
     found
 }
 
-fn bind_tool(policy: &Policy, server: &str, tool: &Listed<'_>) -> BoundTool {
+fn bind_tool(policy: &Policy, server: &str, tool: &Listed<'_>, memo: &mut Memo) -> BoundTool {
     let mut bound = BoundTool {
         name: tool.name.to_owned(),
         options: None,
@@ -169,8 +173,33 @@ fn bind_tool(policy: &Policy, server: &str, tool: &Listed<'_>) -> BoundTool {
     }
     let Some(options) = bound.options.clone() else { return bound };
     let own = options.schema.as_ref().map(|schema| schema.document().root());
-    Binder { policy, server, schema: own.or(tool.schema), bound: &mut bound }.bind();
+    Binder { policy, server, schema: own.or(tool.schema), bound: &mut bound, memo }.bind();
     bound
+}
+
+/// Expressions already checked, by their place in the file and the types they saw: most tools of a server have
+/// the same few arguments, and a check costs more than a decision.
+type Memo = BTreeMap<usize, Vec<(Vec<Option<Type>>, Arc<Expression>)>>;
+
+/// The types that an expression finds for the arguments and definitions it names. Equal types, equal check.
+fn seen_types(expression: &Expression, scope: &Scope) -> Vec<Option<Type>> {
+    let reads = expression.reads();
+    let mut types = Vec::new();
+    for path in reads.paths.iter().chain(&reads.tested) {
+        let [variable, rest @ ..] = path.as_slice() else { continue };
+        if !matches!(variable.as_str(), "args" | "defs") {
+            continue;
+        }
+        let whole = scope.variable(variable);
+        types.push(match (whole, rest.first()) {
+            (Some(Type::Object(object)), Some(name)) => {
+                let one = object.fields.get(name).map(|field| (name.clone(), field.clone()));
+                Some(Type::Object(Arc::new(Object { fields: one.into_iter().collect(), open: object.open })))
+            }
+            (whole, _) => whole.cloned(),
+        });
+    }
+    types
 }
 
 struct Binder<'p, 'b> {
@@ -178,6 +207,7 @@ struct Binder<'p, 'b> {
     server: &'p str,
     schema: Option<json::Value<'p>>,
     bound: &'b mut BoundTool,
+    memo: &'b mut Memo,
 }
 
 impl Binder<'_, '_> {
@@ -235,8 +265,17 @@ impl Binder<'_, '_> {
         if self.schema.is_none() || !(variables.contains("args") || variables.contains("defs")) {
             return Some(Arc::clone(&condition.expression));
         }
+        let key = seen_types(&condition.expression, scope);
+        let known = self.memo.entry(condition.cel.span.start).or_default();
+        if let Some((_, expression)) = known.iter().find(|(types, _)| *types == key) {
+            return Some(Arc::clone(expression));
+        }
         match Expression::compile(&condition.cel.text, scope) {
-            Ok(expression) => Some(Arc::new(expression)),
+            Ok(expression) => {
+                let expression = Arc::new(expression);
+                known.push((key, Arc::clone(&expression)));
+                Some(expression)
+            }
             Err(problems) => {
                 problems.into_iter().for_each(|problem| self.problem(condition, problem));
                 None

@@ -12,7 +12,7 @@ use std::fmt;
 pub const PATTERN_BYTES_MAX: usize = 256;
 
 /// Steps that all comparisons of a file's patterns with each other may take together.
-const COMPARE_STEPS_MAX: usize = 10_000_000;
+const COMPARE_STEPS_MAX: usize = 1_000_000;
 
 /// What is left of [`COMPARE_STEPS_MAX`]. Comparing patterns is quadratic in their length and in their number;
 /// it only warns early of what is found again, name by name, once a listing is there.
@@ -42,6 +42,7 @@ pub struct Glob {
     text: String,
     server: Option<Pattern>,
     tool: Pattern,
+    literalness: Literalness,
 }
 
 impl fmt::Debug for Glob {
@@ -80,7 +81,8 @@ impl Glob {
             Some((server, tool)) => (Some(Pattern::parse(server)?), Pattern::parse(tool)?),
             None => (None, Pattern::parse(text)?),
         };
-        Ok(Glob { text: text.to_owned(), server, tool })
+        let literalness = Literalness(tool.literalness(), server.as_ref().map(Pattern::literalness));
+        Ok(Glob { text: text.to_owned(), server, tool, literalness })
     }
 
     /// As it was written.
@@ -111,7 +113,7 @@ impl Glob {
     /// server's; a name without wildcards before any with; then more literal characters, more `?`, fewer `*`.
     #[must_use]
     pub fn literalness(&self) -> Literalness {
-        Literalness(self.tool.literalness(), self.server.as_ref().map(Pattern::literalness))
+        self.literalness
     }
 
     /// A name that both match, in the form `tool` or `server/tool`: the shortest one. Nothing as well when no

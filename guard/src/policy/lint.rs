@@ -8,7 +8,7 @@ use super::bind::{BoundTool, Listing, Wanted, arguments_of, schema_has};
 use super::glob::{Glob, Steps};
 use super::merge::{Entry, Set};
 use super::methods::Passage;
-use super::problem::{Problem, nearest};
+use super::problem::{PROBLEMS_MAX, Problem, nearest};
 use super::{Condition, Inner, Policy, Rule, Unnamed};
 
 /// What the file alone shows.
@@ -21,7 +21,8 @@ pub(crate) fn file(inner: &Inner) -> Vec<Problem> {
             problems.push(problem.hint("name tools under `tools`, or write `default: allow`"));
         }
         let mut steps = Steps::default();
-        problems.extend(inner.rules.iter().flat_map(|rule| unnamed_tools(inner, rule, &mut steps)));
+        let unnamed = inner.rules.iter().flat_map(|rule| unnamed_tools(inner, rule, &mut steps));
+        problems.extend(unnamed.take(PROBLEMS_MAX));
     }
     for rule in &inner.rules {
         if rule.that.cel.text.trim() == "true" {
@@ -52,7 +53,7 @@ fn unnamed_tools(inner: &Inner, rule: &Rule, steps: &mut Steps) -> Vec<Problem> 
         let message = format!("nothing under `tools` names `{glob}`: its calls are refused before any rule");
         Problem::warning(&inner.source, span.clone(), message).hint(hint)
     };
-    patterns.map(problem).collect()
+    patterns.take(PROBLEMS_MAX).map(problem).collect()
 }
 
 fn hides(entry: &Entry) -> Option<bool> {
@@ -62,12 +63,8 @@ fn hides(entry: &Entry) -> Option<bool> {
 /// A rule for a tool that is hidden by its own name.
 fn hidden_tools(inner: &Inner, rule: &Rule) -> Vec<Problem> {
     let hidden = |glob: &Glob| {
-        let entries = inner.tools.all().iter();
-        entries
-            .clone()
-            .find(|e| e.glob.covers(glob) && hides(e).is_some())
-            .is_some_and(|e| hides(e) == Some(true))
-            && glob.exact_tool().is_some()
+        let decides = |entry: &&Entry| hides(entry).is_some() && entry.glob.covers(glob);
+        glob.exact_tool().is_some() && inner.tools.all().iter().find(decides).and_then(hides) == Some(true)
     };
     let patterns = rule.tools.iter().zip(&rule.spans.tools).filter(|(glob, _)| hidden(glob));
     let problem = |(glob, span): (&Glob, &Range<usize>)| {
@@ -189,7 +186,7 @@ impl Lint<'_> {
             }
             None => self.warn(span, format!("`{glob}` matches no tool of `{}`", self.server)),
         };
-        nothing.map(problem).collect()
+        nothing.take(PROBLEMS_MAX).map(problem).collect()
     }
 
     fn rule(&self, rule: &Rule) -> Vec<Problem> {

@@ -291,8 +291,30 @@ fn each_limit_below_at_and_above() {
     loaded(&definitions(DEFINITIONS_MAX - 1));
     assert_eq!(refused(&definitions(DEFINITIONS_MAX)), ["more than 64 definitions"]);
 
-    for (size, fine) in [("1023", false), ("1 KiB", true), ("64 MiB", true), ("67108865", false)] {
-        let text = format!("framegate: 1\ndefault: allow\nlimits: {{ call_bytes: {size} }}");
-        assert_eq!(Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).is_ok(), fine, "{size}");
+    for (limit, fine) in [
+        ("call_bytes: 1023", false),
+        ("call_bytes: 1 KiB", true),
+        ("call_bytes: 64 MiB", true),
+        ("call_bytes: 67108865", false),
+        ("depth: 3", false),
+        ("depth: 4", true),
+        ("depth: 512", true),
+        ("depth: 513", false),
+    ] {
+        let text = format!("framegate: 1\ndefault: allow\nlimits: {{ {limit} }}");
+        assert_eq!(Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).is_ok(), fine, "{limit}");
     }
+}
+
+#[test]
+fn one_check_serves_tools_with_the_same_arguments_only() {
+    let text = "framegate: 1\ndefault: allow\nrules:\n  \
+        - { name: n, tools: ['*'], that: '!has(args.n) || args.n < 5', because: Why. }";
+    let number = r#"{"type":"object","properties":{"n":{"type":"number"},"other":{"type":"string"}}}"#;
+    let word = r#"{"type":"object","properties":{"n":{"type":"string"}}}"#;
+    let other = r#"{"type":"object","properties":{"n":{"type":"number"}}}"#;
+    let (bound, problems) = bound(text, &[("a", number), ("b", word), ("c", other), ("d", word)]);
+    let that = |tool: &str| Arc::clone(&bound.tool(tool).unwrap().rules[0].that);
+    assert!(Arc::ptr_eq(&that("a"), &that("c")));
+    assert!(problems.len() == 1 && problems[0].ends_with("(tools `b`, `d`)"), "{problems:?}");
 }
