@@ -46,6 +46,7 @@ impl Catalogue {
     pub(crate) fn adopt(
         &self,
         (policy, server): (&Policy, &str),
+        resources: bool,
         listing: impl IntoIterator<Item = (String, Result<Document, String>)>,
     ) -> (Catalogue, Vec<String>) {
         let mut warnings = Vec::new();
@@ -73,7 +74,8 @@ impl Catalogue {
             name: entries.get_key_value(name).map_or("", |(name, _)| name.as_str()),
             schema: first.get(name).and_then(|definition| definition.root().get("inputSchema")),
         };
-        let (bound, problems) = policy.bind(server, &Listing::of(entries.keys().map(listed).collect()));
+        let listing = Listing { resources, ..Listing::of(entries.keys().map(listed).collect()) };
+        let (bound, problems) = policy.bind(server, &listing);
         warnings.extend(problems.iter().map(ToString::to_string));
         let tools = entries.keys().filter_map(|name| {
             let tool = tool(&bound, name, first.get(name).map(AsRef::as_ref), doubts.get(name.as_str()))?;
@@ -88,14 +90,14 @@ impl Catalogue {
     }
 
     /// The same tools under another policy.
-    pub(crate) fn under(&self, policy: &Policy, server: &str) -> (Catalogue, Vec<String>) {
+    pub(crate) fn under(&self, policy: &Policy, server: &str, resources: bool) -> (Catalogue, Vec<String>) {
         let again = self.tools.keys().map(|name| {
             let definition = self.first.get(name).map(|definition| Document::clone(definition));
             (name.clone(), definition.ok_or_else(|| "its definition was never readable".to_owned()))
         });
         let doubts: BTreeMap<&String, &String> =
             self.tools.iter().filter_map(|(name, tool)| Some((name, tool.doubt.as_ref()?))).collect();
-        let (mut next, warnings) = self.adopt((policy, server), again);
+        let (mut next, warnings) = self.adopt((policy, server), resources, again);
         for (name, doubt) in doubts {
             // A new policy does not undo a doubt about the server.
             if let Some(tool) = next.tools.get_mut(name).filter(|tool| tool.doubt.is_none()) {

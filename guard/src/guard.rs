@@ -67,6 +67,8 @@ pub struct Guard {
     catalogue: Option<Arc<Catalogue>>,
     language: Arc<Language>,
     is_monitoring: bool,
+    /// The server offers resources: files may leave by a way that no call takes.
+    has_resources: bool,
 }
 
 impl Guard {
@@ -74,13 +76,28 @@ impl Guard {
     #[must_use]
     pub fn new(policy: Policy, server: &str, facts: Facts) -> Guard {
         let language = Arc::new(Language::english());
-        Guard { policy, server: server.into(), facts, catalogue: None, language, is_monitoring: false }
+        Guard {
+            policy,
+            server: server.into(),
+            facts,
+            catalogue: None,
+            language,
+            is_monitoring: false,
+            has_resources: false,
+        }
     }
 
     /// Decides, and lets nothing follow: every finding is one that is only observed.
     #[must_use]
     pub fn monitoring(mut self, is_monitoring: bool) -> Guard {
         self.is_monitoring = is_monitoring;
+        self
+    }
+
+    /// Whether the server offers resources: a policy with path rules is warned about them.
+    #[must_use]
+    pub fn with_resources(mut self, has_resources: bool) -> Guard {
+        self.has_resources = has_resources;
         self
     }
 
@@ -99,7 +116,7 @@ impl Guard {
         listing: impl IntoIterator<Item = (String, Result<Document, String>)>,
     ) -> (Guard, Vec<String>) {
         let before = self.catalogue.clone().unwrap_or_default();
-        let (catalogue, warnings) = before.adopt((&self.policy, &self.server), listing);
+        let (catalogue, warnings) = before.adopt((&self.policy, &self.server), self.has_resources, listing);
         (Guard { catalogue: Some(Arc::new(catalogue)), ..self.clone() }, warnings)
     }
 
@@ -108,7 +125,7 @@ impl Guard {
     pub fn under(&self, policy: Policy, facts: Facts) -> (Guard, Vec<String>) {
         let next = Guard { policy, facts, ..self.clone() };
         let Some(catalogue) = &self.catalogue else { return (next, Vec::new()) };
-        let (catalogue, warnings) = catalogue.under(&next.policy, &next.server);
+        let (catalogue, warnings) = catalogue.under(&next.policy, &next.server, next.has_resources);
         (Guard { catalogue: Some(Arc::new(catalogue)), ..next }, warnings)
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use framegate_guard::Guard;
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::Settled;
 use framegate_pump::{Frame, Request, Verdict};
@@ -60,6 +61,7 @@ impl Bridge {
     pub(super) fn server_answer(&self, request: &Request, frame: &Frame) -> Verdict {
         match request.method() {
             "tools/call" => self.inner.call_answered(request, frame),
+            "initialize" | "server/discover" => self.inner.note_capabilities(frame),
             "tools/list" => self.inner.client_listing(frame),
             "tasks/result" | "tasks/get" => self.inner.task_answered(request, frame),
             _ => {}
@@ -68,7 +70,22 @@ impl Bridge {
     }
 }
 
+#[derive(Deserialize)]
+struct Opened {
+    #[serde(default)]
+    capabilities: serde_json::Map<String, serde_json::Value>,
+}
+
 impl Inner {
+    /// What the server offers besides tools.
+    fn note_capabilities(&self, frame: &Frame) {
+        let result = Answer::read(frame.body()).and_then(|answer| answer.result);
+        let opened = result.and_then(|result| serde_json::from_str::<Opened>(result.get()).ok());
+        if opened.is_some_and(|opened| opened.capabilities.contains_key("resources")) {
+            self.set_guard(Guard::clone(&self.guard()).with_resources(true));
+        }
+    }
+
     fn call_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {
         if let Some(task) = task_id(frame) {
             // A handle, not the outcome.

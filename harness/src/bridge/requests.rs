@@ -16,6 +16,9 @@ use crate::wire::{self, Refusal};
 /// JSON-RPC 2.0, section 5.1.
 const METHOD_NOT_FOUND: i64 = -32_601;
 
+/// What no pattern under `methods:` is about: without these there is no session, and no listing to hide tools in.
+const EVERY_SESSION: [&str; 4] = ["initialize", "ping", "server/discover", "tools/list"];
+
 /// What a client may ask where the policy's `surface` is `tools`: all that a session with tools needs.
 const TOOL_METHODS: [&str; 11] = [
     "initialize",
@@ -46,6 +49,9 @@ impl Bridge {
         if guard.policy().surface() == Surface::Tools && !TOOL_METHODS.contains(&request.method()) {
             let text = format!("`{}` is not offered here: the policy leaves only tools", request.method());
             return self.refuse_method(request, RpcError::new(METHOD_NOT_FOUND, text));
+        }
+        if EVERY_SESSION.contains(&request.method()) || guard.policy().methods().all_pass() {
+            return Verdict::Forward;
         }
         self.method(request, Side::Client, frame.params())
     }
