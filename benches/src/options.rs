@@ -19,7 +19,8 @@ WHAT
   all         all of these
 
 options
-  --framegate PATH|none   the binary behind the columns `framegate` and `framegate --quiet`
+  --framegate PATH|none   the binary behind the columns `framegate`, `framegate --quiet` and
+                          `framegate --quiet --policy` (benches/policy.yaml)
                           (default: the one beside this program)
   --column NAME=COMMAND   adds a column; the word {} in COMMAND stands for the server's
                           command line; words are cut at spaces, nothing is quoted
@@ -131,9 +132,15 @@ impl Options {
                 let path = PathBuf::from(value);
                 let path = path.canonicalize().map_err(|error| format!("`{value}`: {error}"))?;
                 let path = path.to_string_lossy().into_owned();
-                for (name, flags) in [("framegate", None), ("framegate --quiet", Some("--quiet"))] {
+                let policy = concat!("--policy=", env!("CARGO_MANIFEST_DIR"), "/policy.yaml");
+                let flags: [(&str, &[&str]); 3] = [
+                    ("framegate", &[]),
+                    ("framegate --quiet", &["--quiet"]),
+                    ("framegate --quiet --policy", &["--quiet", policy]),
+                ];
+                for (name, flags) in flags {
                     let mut argv = vec![path.clone(), "run".to_owned()];
-                    argv.extend(flags.map(str::to_owned));
+                    argv.extend(flags.iter().map(|flag| (*flag).to_owned()));
                     argv.push("--".to_owned());
                     argv.extend_from_slice(server);
                     self.columns.push(Column { name: name.to_owned(), argv });

@@ -1,0 +1,95 @@
+//! What one decision costs: a call of 1 KiB, its schema, and rules.
+//!
+//! `cargo bench -p framegate-benches --bench decide`
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use framegate_guard::json::{Document, Limits};
+use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Step};
+use framegate_guard::policy::Policy;
+use framegate_guard::session::Session;
+use framegate_guard::world::{Instant, Unknown, World};
+use framegate_guard::{Call, Facts, Guard, Outcome};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+
+/// Answers from memory: what the disk costs is not ours to measure.
+struct Still;
+
+impl World for Still {
+    fn real_path(&self, path: &str) -> Result<String, Unknown> {
+        Ok(path.to_owned())
+    }
+
+    fn now(&self) -> Result<Instant, Unknown> {
+        Ok(Instant(1_790_000_000_000_000))
+    }
+}
+
+const RULES: [&str; 5] = [
+    "within(args.path, '/work')",
+    "args.amount <= 100 && args.amount > 0",
+    "!contains_any(texts, lists.secrets)",
+    "args.mode in ['create', 'append'] || facts.role == 'admin'",
+    "!has(args.note) || size(args.note) < 4000",
+];
+
+fn policy(rules: usize) -> String {
+    let mut text = "framegate: 1\nfacts:\n  role: { type: string, default: viewer }\nlists:\n  secrets: ['/.ssh', '/.env', 'id_rsa', '.pem', '.aws/']\ntools:\n  write: {}\nrules:\n".to_owned();
+    for n in 0..rules {
+        let that = RULES[n % RULES.len()];
+        text += &format!("  - {{ name: r{n}, tools: [write], that: \"{that}\", because: It must. }}\n");
+    }
+    text
+}
+
+const TOOL: &str = r#"{"name":"write","inputSchema":{"type":"object","additionalProperties":false,"required":["path","amount"],"properties":{
+"path":{"type":"string","minLength":1},"amount":{"type":"number","minimum":0},"mode":{"enum":["create","append","truncate"]},
+"note":{"type":"string","maxLength":4000},"tags":{"type":"array","items":{"type":"string"},"maxItems":20},"dry_run":{"type":"boolean"}}}}"#;
+
+fn guard(rules: usize) -> Guard {
+    let text = policy(rules);
+    let loaded = Policy::load("bench.yaml", text.as_bytes(), &mut |_| Err("none".to_owned()));
+    let policy = loaded.unwrap_or_else(|why| panic!("{why}")).policy;
+    let facts = Facts::new(&policy, &BTreeMap::new()).unwrap_or_default();
+    let tool = Document::read(TOOL.into(), &Limits::default()).map_err(|why| why.to_string());
+    let (guard, warnings) = Guard::new(policy, "bench", facts).adopt([("write".to_owned(), tool)]);
+    assert!(warnings.is_empty(), "{warnings:?}");
+    guard
+}
+
+fn frame() -> String {
+    let note = "All work and no play makes a dull proxy. ".repeat(20);
+    format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"write","arguments":{{"path":"/work/notes/today.md","amount":12.50,"mode":"append","note":"{note}","tags":["a","b","c"],"dry_run":false}}}}}}"#
+    )
+}
+
+fn decide(c: &mut Criterion) {
+    let mut group = c.benchmark_group("decide");
+    let frame = bytes::Bytes::from(frame());
+    let (session, key) = (Session::default(), SessionKey { principal: "p".into(), name: "s".into() });
+    for rules in [0, 5, 50] {
+        let guard = guard(rules);
+        let ledger = MemoryLedger::default();
+        group.bench_function(format!("{rules} rules, {} bytes, read and decided", frame.len()), |b| {
+            b.iter(|| {
+                let read = Document::read(black_box(frame.clone()), &Limits::default());
+                let read = read.unwrap_or_else(|_| Document::empty_object());
+                let arguments = read.root().get("params").and_then(|params| params.get("arguments"));
+                let arguments = arguments.unwrap_or(read.root());
+                let receipt = ledger.step(&key, &mut |past| {
+                    let call = Call { tool: "write", id: None, arguments };
+                    let decision = guard.decide(&call, &session, past, &Still);
+                    assert_eq!(decision.outcome, Outcome::Allow);
+                    Step { decision: Arc::new(decision), is_sent: false }
+                });
+                receipt.map(|receipt| receipt.sequence)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decide);
+criterion_main!(benches);
