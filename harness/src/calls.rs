@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use framegate_pump::{
-    Ended, Envelope, Frame, Head, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong, visit_ends,
+    Ended, Envelope, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong, visit_ends,
 };
 
 use crate::child::ServerName;
@@ -73,6 +73,7 @@ struct State {
 #[derive(Debug)]
 struct OpenCall {
     what: String,
+    id: Option<Id>,
     since: Instant,
     /// What was decided on it, where that says more than its outcome: instead of the outcome, or beside it.
     decided: Option<Decided>,
@@ -166,8 +167,16 @@ impl CallLog {
         }
     }
 
-    /// The last words of a session: what was counted.
+    /// The last words of a session: calls that will get no answer, and what was counted.
     pub fn finish(&self) {
+        let mut state = self.lock();
+        let State { open, clock, .. } = &mut *state;
+        let mut unanswered: Vec<_> = open.drain().collect();
+        unanswered.sort_by_key(|(ticket, _)| *ticket);
+        for (_, call) in unanswered {
+            self.write_line(clock, &call, "unanswered".into(), 0);
+        }
+        drop(state);
         let lines = self.noise_lines.load(Ordering::Relaxed);
         if lines > 1 {
             let went = if self.diverts_noise { "kept from the client" } else { "passed on" };
@@ -203,7 +212,13 @@ impl CallLog {
         if state.open.len() < OPEN_CALLS_MAX {
             state.open.insert(
                 head.ticket,
-                OpenCall { what: shown(&what), since: Instant::now(), decided: None, ended: None },
+                OpenCall {
+                    what: shown(&what),
+                    id: head.id.clone(),
+                    since: Instant::now(),
+                    decided: None,
+                    ended: None,
+                },
             );
         }
     }
@@ -216,21 +231,19 @@ impl CallLog {
             Some(Ended::TooLong) => "answer too long".into(),
             _ => outcome,
         };
-        let outcome = match call.decided {
-            Some(Decided::Instead(decided)) => decided.into(),
+        self.write_line(&mut state.clock, &call, outcome, bytes);
+    }
+
+    fn write_line(&self, clock: &mut Clock, call: &OpenCall, outcome: Cow<'_, str>, bytes: usize) {
+        let outcome = match &call.decided {
+            Some(Decided::Instead(decided)) => decided.as_str().into(),
             Some(Decided::Beside(remark)) => format!("{outcome} ({remark})").into(),
             None => outcome,
         };
         let now = Instant::now();
-        let line = CallLine {
-            time: state.clock.text(now),
-            server: &self.name,
-            what: &call.what,
-            head,
-            outcome: &outcome,
-            bytes,
-            latency: now.saturating_duration_since(call.since),
-        };
+        let latency = now.saturating_duration_since(call.since);
+        let line =
+            CallLine { time: clock.text(now), server: &self.name, call, outcome: &outcome, bytes, latency };
         self.stderr.append(line.size(), |out| line.write(out, self.format));
     }
 
@@ -328,6 +341,9 @@ impl Observer for CallLog {
         let text = match notice {
             Notice::IdRefused { from, method } => {
                 format!("the {from} used an id that is reserved here on `{}`; refused", shown(method))
+            }
+            Notice::IdTaken { from, method } => {
+                format!("the {from} used the id of an open request again, on `{}`; refused", shown(method))
             }
             Notice::LateAnswer { from } => {
                 format!("the {from} answered a question of Framegate's late or twice; dropped")
@@ -507,8 +523,7 @@ fn digit(number: u32) -> char {
 struct CallLine<'a> {
     time: &'a str,
     server: &'a ServerName,
-    what: &'a str,
-    head: &'a Head,
+    call: &'a OpenCall,
     outcome: &'a str,
     bytes: usize,
     latency: Duration,
@@ -516,12 +531,12 @@ struct CallLine<'a> {
 
 impl CallLine<'_> {
     fn write(&self, out: &mut Vec<u8>, format: LogFormat) {
-        let Self { time, what, outcome, bytes, .. } = self;
+        let Self { time, call: OpenCall { what, id, .. }, outcome, bytes, .. } = self;
         let micros = u64::try_from(self.latency.as_micros()).unwrap_or(u64::MAX);
         if format == LogFormat::Json {
             let line = serde_json::json!({
                 "time": time, "event": "call", "server": self.server.as_str(), "tool": what,
-                "id": self.head.id.as_ref().map(|id| shown(id.json())), "outcome": outcome, "bytes": bytes,
+                "id": id.as_ref().map(|id| shown(id.json())), "outcome": outcome, "bytes": bytes,
                 "latency_us": micros,
             });
             let written = writeln!(out, "{line}");
@@ -546,7 +561,7 @@ impl CallLine<'_> {
     }
 
     fn size(&self) -> usize {
-        self.what.len() + self.outcome.len() + 128
+        self.call.what.len() + self.outcome.len() + 128
     }
 }
 

@@ -197,7 +197,7 @@ impl Request {
 
     /// An answer to this request: `result` is JSON text. `None` for a notification.
     pub fn answer(&self, result: &str) -> Option<Frame> {
-        Some(answer_line(self.id()?, "result", result))
+        Some(answer_line(self.id()?.json(), "result", result))
     }
 
     /// An error answer to this request. `None` for a notification.
@@ -270,6 +270,15 @@ impl RpcError {
 
     /// The error as the answer to the request with this id.
     pub fn answer(&self, id: &Id) -> Frame {
+        self.line(id.json())
+    }
+
+    /// The error as the answer to a request whose id cannot be used.
+    pub fn answer_nobody(&self) -> Frame {
+        self.line("null")
+    }
+
+    fn line(&self, id: &str) -> Frame {
         let message = serde_json::Value::from(self.message.as_str());
         let data = self.data.as_ref().map_or(String::new(), |data| format!(r#","data":{data}"#));
         let error = format!(r#"{{"code":{},"message":{message}{data}}}"#, self.code);
@@ -277,8 +286,8 @@ impl RpcError {
     }
 }
 
-fn answer_line(id: &Id, member: &str, value: &str) -> Frame {
-    Frame::line(format!(r#"{{"jsonrpc":"2.0","id":{},"{member}":{value}}}"#, id.json()).as_bytes())
+fn answer_line(id: &str, member: &str, value: &str) -> Frame {
+    Frame::line(format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{value}}}"#).as_bytes())
 }
 
 #[cfg(test)]

@@ -102,7 +102,8 @@ pub type Effects = VecDeque<Effect>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
 
-/// Limits that a guard sets on ids. A request outside them is refused, never sent on.
+/// Limits that a guard sets on ids. A request outside them is refused, never sent on; so is one
+/// whose id an open request has, by an error whose id is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdLimits {
     /// Longest id, in bytes of JSON text.
@@ -518,6 +519,9 @@ impl Router {
         };
         let request = Box::new(Request::new(frame, envelope, head));
         self.observe(Point::Received(from), request.frame(), Some(request.envelope()), Some(request.head()));
+        if self.is_id_taken(&request) {
+            return self.refuse_taken_id(&request, fx);
+        }
         if let Some(error) = self.outside_limits(&request) {
             return self.refuse(&request, &error, fx);
         }
@@ -674,12 +678,29 @@ impl Router {
             format!("the id is over {} bytes", limits.id_bytes_max)
         } else if open.len() + held >= limits.open_max {
             format!("{} requests are open already", limits.open_max)
-        } else if open.contains(id) || open.alias_of(id).is_some() || self.held.find(from, id).is_some() {
-            "a request with this id is still open".to_owned()
         } else {
             return None;
         };
         Some(RpcError::new(RpcError::INVALID_REQUEST, text))
+    }
+
+    /// Under [`IdLimits`]: whether an earlier request with this id still waits for its answer.
+    fn is_id_taken(&self, request: &Request) -> bool {
+        let (from, Some(id)) = (request.head().from, request.id()) else { return false };
+        let open = self.open.of(from);
+        self.limits.is_some()
+            && (open.contains(id) || open.alias_of(id).is_some() || self.held.find(from, id).is_some())
+    }
+
+    /// An error with the id would be taken for the answer to the earlier request, which would then
+    /// come as a second one. JSON-RPC has null for an id that cannot be used (2.0, section 5).
+    fn refuse_taken_id(&mut self, request: &Request, fx: &mut Effects) {
+        let head = request.head();
+        let method = request.method().to_owned();
+        self.seams.observer.notice(&Notice::IdTaken { from: head.from, method });
+        let text = "the id of this request belongs to an earlier one that is still open";
+        let answer = RpcError::new(RpcError::INVALID_REQUEST, text).answer_nobody();
+        self.send_ours(head.from, answer, Some(head), fx);
     }
 
     // === what all arms need ===

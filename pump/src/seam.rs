@@ -87,6 +87,14 @@ pub enum Notice {
         /// The method.
         method: String,
     },
+    /// A request came under an id that an earlier one still waits under; it was refused by an
+    /// error without an id ([`crate::IdLimits`]).
+    IdTaken {
+        /// Who sent it.
+        from: Side,
+        /// The method.
+        method: String,
+    },
     /// An answer to one of our own requests came late, twice, or unasked, and was dropped.
     LateAnswer {
         /// Who sent it.

@@ -292,6 +292,8 @@ struct Play {
 struct Step {
     released: bool,
     refused: Vec<(Side, Id)>,
+    /// Who was refused by an error without an id: its id belongs to an open request.
+    refused_as_nobody: Vec<Side>,
 }
 
 impl Play {
@@ -456,7 +458,8 @@ impl Play {
             Class::Cancel => step.released || is_ours,
             Class::Request => {
                 let was_refused = step.refused.iter().any(|(to, to_id)| *to == life.from && to_id == id);
-                was_refused && (is_limited || (is_ours && method == "subscriptions/listen"))
+                let has_taken_id = is_limited && step.refused_as_nobody.contains(&life.from);
+                has_taken_id || was_refused && (is_limited || (is_ours && method == "subscriptions/listen"))
             }
             // Late, or to a question that was withdrawn.
             Class::Response => is_ours,
@@ -566,7 +569,10 @@ impl Play {
         let envelope = peek(frame.body());
         assert!(envelope.kind.is_certain(), "our own {frame:?} can be read");
         let Some(id) = envelope.id.map(|span| span.text_of(frame.body()).to_owned()) else { return };
-        let Some(key) = Id::from_json(&id) else { return };
+        let Some(key) = Id::from_json(&id) else {
+            assert!(self.is_limited && id == "null", "{frame:?} is for somebody");
+            return step.refused_as_nobody.push(to);
+        };
         let is_reserved = self.namespace.holds(&key);
         let peer = self.peer(to);
         if envelope.kind == Kind::Response {

@@ -158,8 +158,11 @@ fn under_limits_an_id_that_is_open_or_held_may_not_be_used_again() {
     rig.client(&ping(r#""framegate-t-x""#));
     for id in ["1", "2", r#""framegate-t-x""#] {
         let outs = rig.client(&ping(id));
-        assert_eq!(error_to(Side::Client, &outs[0]), Some((id.to_owned(), RpcError::INVALID_REQUEST)));
+        // Under its own id it would be the answer to the first request.
+        assert_eq!(error_to(Side::Client, &outs[0]), Some(("null".to_owned(), RpcError::INVALID_REQUEST)));
         assert_eq!(outs.len(), 1);
+        let notice = Notice::IdTaken { from: Side::Client, method: "ping".into() };
+        assert!(rig.eye.take().contains(&format!("{notice:?}")));
     }
     assert_eq!(rig.server(&result("1")).len(), 1);
     assert_eq!(rig.client(&ping("1")), [to_server(ping("1"))]);
