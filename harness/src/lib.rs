@@ -61,14 +61,25 @@ pub use exit::Exit;
 pub use framegate_guard as guard;
 pub use framegate_pump as pump;
 pub use record::Recorder;
-pub use session::{Outcome, Session, Settings, Stop};
+pub use session::{EndedFor, Outcome, Session, Settings, Stop};
 pub use stderr::Stderr;
 
 /// Runs the command line; the process's exit code is one of [`Exit`].
 pub fn main() -> std::process::ExitCode {
+    wait_for_children();
     let mut typed = std::env::args_os().skip(1);
     if typed.next().is_some_and(|first| first == warden::NAME) {
         return warden::main(typed).code();
     }
     cmd::main().code()
+}
+
+/// A parent that ignores SIGCHLD passes that on, and then nobody can wait for a child: the kernel
+/// reaps it at once, with its exit code. A handler, of whatever kind, undoes it for us, and what we
+/// start begins with the default again.
+fn wait_for_children() {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    // Without a handler all is as it was; only an inherited ignore would then cost the exit code.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGCHLD, Arc::<AtomicBool>::default());
 }

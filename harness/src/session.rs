@@ -119,6 +119,44 @@ impl Stop {
     }
 }
 
+/// Why Framegate ended a server that had not ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedFor {
+    /// The client had ended, an answer was due, and nothing moved for this long
+    /// ([`Settings::drain`]).
+    Drain(Duration),
+    /// The client had ended, nothing was due, and nothing moved for this long
+    /// ([`Settings::grace`]).
+    Grace(Duration),
+    /// We were told to end by this signal, and closing its stdin did not do.
+    Signal(u8),
+}
+
+impl std::fmt::Display for EndedFor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let silence = |f: &mut std::fmt::Formatter<'_>, due, time: &Duration, option| {
+            write!(
+                f,
+                "was ended by Framegate: the client has left, {due}, and nothing moved for {time:?} ({option})"
+            )
+        };
+        match self {
+            Self::Drain(time) => silence(f, "an answer was due", time, "--drain"),
+            Self::Grace(time) => silence(f, "no answer was due", time, "--grace"),
+            Self::Signal(signal) => {
+                write!(f, "was ended by Framegate, which was told to end by signal {signal}")
+            }
+        }
+    }
+}
+
+/// The server has exited.
+#[derive(Clone, Copy, Debug)]
+struct Exited {
+    code: u8,
+    ended_for: Option<EndedFor>,
+}
+
 /// How a session ended.
 #[derive(Debug)]
 pub struct Outcome {
@@ -128,6 +166,8 @@ pub struct Outcome {
     pub server_code: Option<u8>,
     /// The server ended by itself, not by our signal.
     pub ended_itself: bool,
+    /// Why we ended it, where its time was up.
+    pub ended_for: Option<EndedFor>,
     /// The signal that stopped the session, if one did.
     pub stopped_by: Option<u8>,
 }
@@ -211,7 +251,8 @@ impl Session {
                 _ = stop.asked() => Ok(End::Stopped),
                 () = abandon => Ok(End::Stopped),
             };
-            return Outcome { end, server_code: None, ended_itself: true, stopped_by: stopped_by(&stop) };
+            let stopped_by = stopped_by(&stop);
+            return Outcome { end, server_code: None, ended_itself: true, ended_for: None, stopped_by };
         };
         let mut fate = None;
         let end = {
@@ -231,13 +272,17 @@ impl Session {
             end
         };
         let stopped_by = stopped_by(&stop);
-        let code = match fate {
-            Some(code) => code,
-            None => end_now(&mut process, &end).await,
+        let (code, ended_for) = match fate {
+            Some(Exited { code, ended_for }) => (code, ended_for),
+            None => {
+                // The end of its output may be seen before its exit is dealt with.
+                let ended_for = exited.borrow().and_then(|fate: Exited| fate.ended_for);
+                (end_now(&mut process, &end).await, ended_for)
+            }
         };
         let ended_itself = !process.was_signalled();
         drop(process);
-        Outcome { end, server_code: Some(code), ended_itself, stopped_by }
+        Outcome { end, server_code: Some(code), ended_itself, ended_for, stopped_by }
     }
 }
 
@@ -251,33 +296,34 @@ fn stopped_by(stop: &Stop) -> Option<u8> {
     Some(stop.signal()).filter(|signal| *signal != 0)
 }
 
-/// Watches the process until it has exited, ending it where it is time. Returns its exit code.
+/// Watches the process until it has exited, ending it where it is time.
 async fn watch_over(
     process: &mut Process,
     handle: &Handle,
     settings: &Settings,
     stop: &Stop,
-    exited: &watch::Sender<Option<u8>>,
-) -> u8 {
+    exited: &watch::Sender<Option<Exited>>,
+) -> Exited {
     let gauge = handle.gauge();
-    let signal = tokio::select! {
+    let ended_for = tokio::select! {
         code = process.exit_code() => {
-            after_exit(process, handle, stop, exited, code).await;
-            return code;
+            return after_exit(process, handle, stop, exited, Exited { code, ended_for: None }).await;
         }
         signal = stop.asked() => {
             handle.end_client();
             if let Ok(code) = tokio::time::timeout(EOF_TO_TERM, process.exit_code()).await {
-                after_exit(process, handle, stop, exited, code).await;
-                return code;
+                return after_exit(process, handle, stop, exited, Exited { code, ended_for: None }).await;
             }
-            Signal::from_named_raw(i32::from(signal)).unwrap_or(Signal::TERM)
+            EndedFor::Signal(signal)
         }
-        () = drained(&gauge, settings) => Signal::TERM,
+        silence = drained(&gauge, settings) => silence,
+    };
+    let signal = match ended_for {
+        EndedFor::Signal(signal) => Signal::from_named_raw(i32::from(signal)).unwrap_or(Signal::TERM),
+        EndedFor::Drain(_) | EndedFor::Grace(_) => Signal::TERM,
     };
     let code = climb(process, signal).await;
-    after_exit(process, handle, stop, exited, code).await;
-    code
+    after_exit(process, handle, stop, exited, Exited { code, ended_for: Some(ended_for) }).await
 }
 
 /// SIGTERM, then SIGKILL, to the whole group.
@@ -309,7 +355,7 @@ async fn end_now(process: &mut Process, end: &Result<End, PumpError>) -> u8 {
 }
 
 /// Resolves when the client has ended and the server has nothing more to say.
-async fn drained(gauge: &Gauge, settings: &Settings) {
+async fn drained(gauge: &Gauge, settings: &Settings) -> EndedFor {
     gauge.client_end().await;
     let (mut moved, mut since) = (gauge.moved_bytes(), Instant::now());
     loop {
@@ -319,9 +365,12 @@ async fn drained(gauge: &Gauge, settings: &Settings) {
             (moved, since) = (now, Instant::now());
         }
         // Activity, not a fixed time: a 64 MiB answer may be on its way for longer than that.
-        let patience = if gauge.due() > 0 { settings.drain } else { settings.grace };
+        let (patience, ended_for) = match gauge.due() {
+            0 => (settings.grace, EndedFor::Grace(settings.grace)),
+            _ => (settings.drain, EndedFor::Drain(settings.drain)),
+        };
         if since.elapsed() >= patience {
-            return;
+            return ended_for;
         }
     }
 }
@@ -331,11 +380,11 @@ async fn after_exit(
     process: &mut Process,
     handle: &Handle,
     stop: &Stop,
-    exited: &watch::Sender<Option<u8>>,
-    code: u8,
-) {
+    exited: &watch::Sender<Option<Exited>>,
+    fate: Exited,
+) -> Exited {
     process.stderr_read(SILENCE).await;
-    exited.send_replace(Some(code));
+    exited.send_replace(Some(fate));
     let gauge = handle.gauge();
     let mut stalled = Duration::ZERO;
     loop {
@@ -352,23 +401,25 @@ async fn after_exit(
         }
     }
     handle.end_server();
+    fate
 }
 
 /// The error that open requests are answered with: nobody should have to look for a log.
 async fn obituary(
     settings: Settings,
     tail: Option<Tail>,
-    mut exited: watch::Receiver<Option<u8>>,
+    mut exited: watch::Receiver<Option<Exited>>,
     gauge: Arc<Gauge>,
 ) -> Option<RpcError> {
     if let Some(text) = settings.no_server {
         return Some(RpcError::new(RpcError::INTERNAL, text));
     }
     let waiting = exited.wait_for(Option::is_some);
-    let code = match tokio::time::timeout(EXIT_CODE_WAIT, waiting).await {
-        Ok(Ok(code)) => *code,
+    let fate = match tokio::time::timeout(EXIT_CODE_WAIT, waiting).await {
+        Ok(Ok(fate)) => *fate,
         _ => None,
     };
+    let code = fate.map(|fate| fate.code);
     if gauge.client_ended() && code == Some(0) {
         // The client closed its side, the server ended well: what it left unanswered (a call that
         // was given up, say) it would leave unanswered without us.
@@ -376,10 +427,12 @@ async fn obituary(
     }
     let name =
         settings.name.map_or_else(|| "the MCP server".to_owned(), |name| format!("the MCP server `{name}`"));
-    let how = match code {
-        Some(127) => format!("{} (command not found)", how_it_ended(127)),
-        Some(code) => how_it_ended(code),
-        None => "closed its output".to_owned(),
+    let ended_for = fate.and_then(|fate| fate.ended_for);
+    let how = match (code, ended_for) {
+        (_, Some(why)) => why.to_string(),
+        (Some(127), None) => format!("{} (command not found)", how_it_ended(127)),
+        (Some(code), None) => how_it_ended(code),
+        (None, None) => "closed its output".to_owned(),
     };
     let lines = tail.map(|tail| tail.lines()).unwrap_or_default();
     let said = if lines.is_empty() {

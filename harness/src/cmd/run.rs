@@ -19,7 +19,7 @@ use crate::noise::DivertNoise;
 use crate::policy_file;
 use crate::record::Recorder;
 use crate::resolve::ResolveError;
-use crate::session::{Outcome, Session, Settings, Stop};
+use crate::session::{EndedFor, Outcome, Session, Settings, Stop};
 use crate::stderr::Stderr;
 use crate::stdio::Stdio;
 
@@ -192,6 +192,11 @@ fn start_exit(why: &StartError) -> Exit {
 fn report(outcome: &Outcome, log: &CallLog) {
     if let Err(why) = &outcome.end {
         log.say(Level::Error, &why.to_string());
+    }
+    match outcome.ended_for {
+        Some(why @ EndedFor::Drain(_)) => log.say(Level::Warn, &format!("the server {why}")),
+        Some(why) => log.say(Level::Info, &format!("the server {why}")),
+        None => {}
     }
     if let Some(code) = outcome.server_code.filter(|code| *code != 0 && outcome.ended_itself) {
         log.say(Level::Warn, &format!("the server {}", how_it_ended(code)));
