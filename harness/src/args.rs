@@ -104,6 +104,7 @@ const RUN_EXAMPLES: &str = "Examples:
 
 Exit codes:
   0      the session ended cleanly
+  1      `try` only: a tool that was to be called answered with an error
   2      the command line is wrong
   70     a stream of the client or the server failed
   74     a file named on the command line cannot be opened or written

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// 0: the session ended cleanly.
     Clean,
+    /// 1: a tool that `framegate try` was told to call answered with an error.
+    ToolError,
     /// 2: the command line is wrong.
     Usage,
     /// 70: a stream of the client or the server failed.
@@ -27,8 +29,9 @@ pub enum Exit {
 
 impl Exit {
     /// Code and meaning of each.
-    pub const TABLE: [(&'static str, &'static str); 9] = [
+    pub const TABLE: [(&'static str, &'static str); 10] = [
         ("0", "the session ended cleanly"),
+        ("1", "`try` only: a tool that was to be called answered with an error"),
         ("2", "the command line is wrong"),
         ("70", "a stream of the client or the server failed"),
         ("74", "a file named on the command line cannot be opened or written"),
@@ -46,6 +49,7 @@ impl Exit {
     pub fn number(self) -> u8 {
         match self {
             Self::Clean => 0,
+            Self::ToolError => 1,
             Self::Usage => 2,
             Self::Broken => 70,
             Self::File => 74,

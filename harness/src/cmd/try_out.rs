@@ -54,6 +54,7 @@ pub(crate) fn main(args: &TryArgs, color: bool) -> Exit {
 fn play(args: &TryArgs, page: &mut Page) -> Result<Exit, TryError> {
     let is_demo = args.command.is_empty();
     let calls = calls(args, is_demo)?;
+    let mut failed = false;
     let mut client = Client::start(&args.command, args.timeout)?;
     let opened = client.open(args.era).and_then(|()| {
         let era = if client.modern { "modern, 2026-07-28" } else { "legacy" };
@@ -61,10 +62,16 @@ fn play(args: &TryArgs, page: &mut Page) -> Result<Exit, TryError> {
         if args.list || calls.is_empty() || is_demo {
             client.list(page)?;
         }
-        calls.iter().try_for_each(|(tool, arguments)| client.call(tool, arguments, page))
+        for (tool, arguments) in &calls {
+            failed |= !client.call(tool, arguments, page)?;
+        }
+        Ok(())
     });
     let exit = client.close(page);
-    opened.map(|()| exit)
+    opened?;
+    // The last call of the tour fails on purpose.
+    let was_asked = !args.call.is_empty();
+    Ok(if exit == Exit::Clean && failed && was_asked { Exit::ToolError } else { exit })
 }
 
 /// What to call: as typed, or a short tour of the demo server.
@@ -192,7 +199,8 @@ impl Client {
         Ok(())
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value, page: &mut Page) -> Result<(), TryError> {
+    /// Whether the tool did what was asked.
+    fn call(&mut self, tool: &str, arguments: &Value, page: &mut Page) -> Result<bool, TryError> {
         page.line(&format!("\n{} {arguments}", page.bold(&format!("tools/call {tool}"))));
         match self.request("tools/call", json!({ "name": tool, "arguments": arguments })) {
             Ok((result, time)) => {
@@ -200,11 +208,11 @@ impl Client {
                 let how = if is_error { page.red("tool error") } else { "ok".to_owned() };
                 page.line(&format!("  {how}, {}", millis(time)));
                 page.indented(&result_text(&result));
-                Ok(())
+                Ok(!is_error)
             }
             Err(TryError::Refused(_, text)) => {
                 page.line(&format!("  {}", page.red(&format!("error {text}"))));
-                Ok(())
+                Ok(false)
             }
             Err(why) => Err(why),
         }
