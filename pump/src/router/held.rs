@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Both, Pending, Token};
+use super::pending::Pending;
+use super::{Both, Token};
 use crate::id::Id;
 use crate::request::{Method, Side};
 use crate::seam::{HoldKind, Verdict};

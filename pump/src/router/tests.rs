@@ -15,8 +15,9 @@ mod transparent;
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::codec::TooLong;
 use crate::envelope::Span;
-use crate::seam::Hold;
+use crate::seam::{Hold, Notice, Odd};
 
 /// What the router did, in a form that tests can write down. Frames are without their LF.
 #[derive(Clone, Debug, PartialEq, Eq)]

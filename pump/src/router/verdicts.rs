@@ -1,7 +1,9 @@
 //! Carrying out a verdict, at once or when a hold is settled.
 
 use super::held::Held;
-use super::{Asked, Effect, Effects, Kind, Open, Pending, Router, Token, with_id};
+use super::open::Open;
+use super::pending::{Asked, Pending};
+use super::{Effect, Effects, Kind, Router, Token, with_id};
 use crate::envelope::peek;
 use crate::frame::Frame;
 use crate::id::Id;
