@@ -10,15 +10,22 @@ mod limits;
 mod ports;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Mutex;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadBuf, duplex};
+use tokio::io::{
+    AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadBuf,
+    duplex,
+};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::*;
+use crate::inject::Handle;
 use crate::request::Request;
-use crate::seam::{Ended, Hold, HoldKind, Interest, Odd, Wants};
+use crate::router::IdLimits;
+use crate::seam::{Ended, Hold, HoldKind, Interceptor, Interest, Odd, Wants};
+use crate::stream::{ByteSink, ByteSource};
 
 const PIPE_BYTES: usize = 64 * 1024;
 const SECOND: Duration = Duration::from_secs(1);
