@@ -159,23 +159,35 @@ impl Inner {
             return;
         }
         let guard = self.guard();
+        if !guard.is_listed() {
+            // Two listings under way at once may differ: what the client saw is compared when ours is in.
+            let mut shown = self.shown();
+            let room = listing::TOOLS_MAX.saturating_sub(shown.len());
+            shown.extend(tools.into_iter().take(room));
+            return;
+        }
         let known = |tool: &listing::Listed| match &tool.definition {
             Ok(definition) => guard.knows(&tool.name, definition),
             Err(_) => guard.lists(&tool.name),
         };
-        if guard.is_listed() && !tools.iter().all(known) {
-            for tool in tools {
-                if let (name, Ok(definition)) = (&tool.name, &tool.definition)
-                    && guard.lists(name)
-                    && !guard.knows(name, definition)
-                {
-                    // What the client was shown counts, also if a listing of ours would say otherwise.
-                    let (doubting, warning) = self.guard().doubt(name, definition);
-                    self.set_guard(doubting);
-                    self.log.say(Level::Warn, &warning);
-                }
-            }
+        if !tools.iter().all(known) {
+            self.doubt_changed(&tools);
             self.list();
+        }
+    }
+
+    /// What the client was shown counts, also if a listing of ours would say otherwise.
+    pub(super) fn doubt_changed(&self, shown: &[listing::Listed]) {
+        for tool in shown {
+            let guard = self.guard();
+            if let (name, Ok(definition)) = (&tool.name, &tool.definition)
+                && guard.lists(name)
+                && !guard.knows(name, definition)
+            {
+                let (doubting, warning) = guard.doubt(name, definition);
+                self.set_guard(doubting);
+                self.log.say(Level::Warn, &warning);
+            }
         }
     }
 }

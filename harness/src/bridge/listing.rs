@@ -14,7 +14,7 @@ pub(crate) const PAGE_WAIT: Duration = Duration::from_secs(5);
 /// Pages of one listing. A server that always names a next page is not listed for ever.
 const PAGES_MAX: usize = 1000;
 /// Tools of one listing.
-const TOOLS_MAX: usize = 10_000;
+pub(super) const TOOLS_MAX: usize = 10_000;
 
 /// One tool as the server listed it.
 #[derive(Debug, Clone)]

@@ -142,6 +142,8 @@ impl Inner {
         for warning in warnings {
             self.log.say(Level::Warn, &warning);
         }
+        let shown = std::mem::take(&mut *self.shown());
+        self.doubt_changed(&shown);
     }
 
     /// Resolves once a listing that was asked for before now is in.

@@ -11,6 +11,7 @@ use framegate_guard::{Facts, Guard};
 use framegate_pump::{Handle, Injector, Ticket};
 use tokio::sync::watch;
 
+use super::listing::Listed;
 use crate::calls::{CallLog, Level};
 use crate::noise::DivertNoise;
 use crate::stderr::Stderr;
@@ -65,6 +66,8 @@ pub(super) struct Inner {
     pub(super) listed: watch::Sender<super::opening::Listings>,
     /// Calls that were sent and have not ended.
     pub(super) open: Mutex<HashMap<Ticket, Sent>>,
+    /// What the client was shown before the guard's own listing was in.
+    shown: Mutex<Vec<Listed>>,
     /// Calls whose answer was a task's handle, by the task's id.
     tasks: Mutex<HashMap<String, Sent>>,
 }
@@ -95,6 +98,7 @@ impl Bridge {
             opening: Mutex::default(),
             listed: watch::Sender::default(),
             open: Mutex::default(),
+            shown: Mutex::default(),
             tasks: Mutex::default(),
         };
         Arc::new(Bridge { inner: Arc::new(inner) })
@@ -162,6 +166,10 @@ impl Inner {
 
     pub(super) fn tasks(&self) -> MutexGuard<'_, HashMap<String, Sent>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn shown(&self) -> MutexGuard<'_, Vec<Listed>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn opening(&self) -> MutexGuard<'_, super::opening::Opening> {
