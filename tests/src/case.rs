@@ -115,7 +115,12 @@ impl Case {
     pub fn load(name: &str) -> Result<Self, String> {
         let file = crate::data("cases").join(format!("{name}.json"));
         let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let case: Value = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
+        Self::read(name, &text, file)
+    }
+
+    /// Reads a case's text; `file` is what the scripted server is given.
+    pub(crate) fn read(name: &str, text: &str, file: PathBuf) -> Result<Self, String> {
+        let case: Value = serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))?;
         let word = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
         let (mut steps, mut replies) = (Vec::new(), Vec::new());
         for item in case["client_frames"].as_array().into_iter().flatten() {

@@ -7,15 +7,18 @@
 //! - [`server`] is the program behind the binary `fake-server`; it writes down every byte it reads
 //!   and every byte it sends in a record directory.
 //! - [`case`] reads one reproduction case, [`player`] plays its client side, [`checks`] compares.
+//! - [`adapter`] turns a case's neutral `guard` object into a policy; [`guarded`] is a session under one.
 //! - [`transcript`] holds recorded sessions and the awkward ways to cut them; the replaying server
 //!   and the replaying client share it, so both sides agree on whose turn it is.
 //! - [`process`] looks at `/proc`: who is left, who is a zombie, how much memory was used.
 //!
 //! Linux only, as the binary's process tests are.
 
+pub mod adapter;
 pub mod case;
 pub mod checks;
 pub mod cutter;
+pub mod guarded;
 pub mod mutate;
 pub mod payload;
 pub mod player;
@@ -25,6 +28,7 @@ pub mod server;
 pub mod transcript;
 pub mod wrapper;
 
+pub use guarded::Guarded;
 pub use player::{Outcome, play};
 pub use wrapper::Wrapper;
 

@@ -1,0 +1,145 @@
+//! Cases that need a guard: their neutral `guard` object as one of our policies.
+//!
+//! What the object can say and the policy file cannot yet is an error, so that no case passes with a part of
+//! its policy missing.
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{Outcome, Wrapper, case::Case, play};
+
+/// Why a call is refused, in every policy made here.
+pub const BECAUSE: &str = "the case says so";
+
+/// A case, its files and its policy.
+#[derive(Debug)]
+pub struct GuardCase {
+    case: Case,
+    folder: TempDir,
+}
+
+impl GuardCase {
+    /// Reads `data/cases/{name}.json`, lays out the files it needs and writes its policy.
+    pub fn load(name: &str) -> Result<Self, String> {
+        let file = crate::data("cases").join(format!("{name}.json"));
+        let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let folder = tempfile::Builder::new().prefix("framegate-root-").tempdir();
+        let folder = folder.map_err(|error| error.to_string())?;
+        // A policy compares resolved paths, and the temporary folder may itself be behind a link.
+        let root = folder.path().canonicalize().map_err(|error| error.to_string())?.join("root");
+        let text = text.replace("$ROOT", &root.display().to_string());
+        let mut neutral: Value = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
+        list_declared(&mut neutral);
+        lay_out(&root, &neutral["needs_root"]).map_err(|error| format!("{name}: {error}"))?;
+        let policy = policy(&neutral["guard"]).map_err(|error| format!("{name}: {error}"))?;
+        let script = folder.path().join("case.json");
+        let write = |path: &Path, text: &str| fs::write(path, text).map_err(|error| error.to_string());
+        write(&folder.path().join("policy.yaml"), &policy)?;
+        let text = neutral.to_string();
+        write(&script, &text)?;
+        Ok(Self { case: Case::read(name, &text, script)?, folder })
+    }
+
+    /// Plays it through `run --policy`.
+    pub fn play(&self, wrapper: &Wrapper) -> Outcome {
+        let policy = self.folder.path().join("policy.yaml");
+        play(&self.case, &wrapper.clone().with_options(["--policy".into(), policy.into_os_string()]))
+    }
+}
+
+/// A policy file as JSON, which is YAML too and needs no quoting of ours.
+pub fn policy(guard: &Value) -> Result<String, String> {
+    for key in guard.as_object().ok_or("no `guard`")?.keys() {
+        if !["declare", "escalate", "policies", "undeclared"].contains(&key.as_str()) {
+            return Err(format!("`guard.{key}` has no counterpart in a policy yet"));
+        }
+    }
+    if guard["escalate"].as_str().is_some_and(|how| how != "deny") {
+        return Err("nobody can be asked yet".to_owned());
+    }
+    let mut tools = serde_json::Map::new();
+    for declared in guard["declare"].as_array().into_iter().flatten() {
+        let members = declared.as_object().ok_or("a declared tool is an object")?;
+        if members.len() != 1 {
+            return Err(format!("`{declared}` has more than a policy can say yet"));
+        }
+        tools.insert(declared["tool"].as_str().ok_or("a declared tool has a name")?.to_owned(), json!({}));
+    }
+    let rules = guard["policies"].as_array().into_iter().flatten().enumerate();
+    let rules = rules.map(|(at, rule)| self::rule(at, rule)).collect::<Result<Vec<_>, _>>()?;
+    let default = if guard["undeclared"] == "allow" { "allow" } else { "deny" };
+    let policy = json!({ "framegate": 1, "default": default, "tools": tools, "rules": rules });
+    Ok(format!("{policy:#}\n"))
+}
+
+fn rule(at: usize, rule: &Value) -> Result<Value, String> {
+    let that = match rule["kind"].as_str() {
+        Some("always_fails") => "false".to_owned(),
+        // Well-typed, and an error for every tool whose name is no number.
+        Some("raises") => "int(tool) > 0".to_owned(),
+        Some("path_inside") => {
+            let argument = rule["arg"].as_str().unwrap_or("path");
+            format!("within(args.{argument}, {})", rule["root"])
+        }
+        kind => return Err(format!("unknown kind of policy {kind:?}")),
+    };
+    let otherwise = if rule["on_fail"] == "deny" { "deny" } else { "ask" };
+    Ok(json!({
+        "name": format!("rule_{at}"),
+        "tools": rule["tools"],
+        "that": that,
+        "otherwise": otherwise,
+        "because": BECAUSE,
+    }))
+}
+
+/// A case that says nothing about the tool list means a server with the tools it declares.
+fn list_declared(case: &mut Value) {
+    let declared = case["guard"]["declare"].as_array().into_iter().flatten();
+    let listed = declared.map(|tool| json!({ "name": tool["tool"], "inputSchema": { "type": "object" } }));
+    let listed: Vec<Value> = listed.collect();
+    let Some(frames) = case["server_frames"].as_array_mut() else { return };
+    if !frames.iter().any(|item| item.get("tools").is_some() || item["on"] == "tools/list") {
+        frames.push(json!({ "tools": Value::from(listed).to_string() }));
+    }
+}
+
+/// `folder/`, `file` and `link -> target` below `root`.
+fn lay_out(root: &Path, needs: &Value) -> std::io::Result<()> {
+    fs::create_dir_all(root)?;
+    for entry in needs.as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let (name, target) = entry.split_once(" -> ").map_or((entry, None), |(name, to)| (name, Some(to)));
+        let path = root.join(name);
+        let parent = if name.ends_with('/') { Some(path.as_path()) } else { path.parent() };
+        fs::create_dir_all(parent.unwrap_or(root))?;
+        match target {
+            Some(target) => symlink(target, &path)?,
+            None if !name.ends_with('/') => fs::write(&path, "x")?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_policy_cannot_say_is_an_error() {
+        assert!(policy(&json!({ "declare": [{ "tool": "a", "once": true }] })).is_err());
+        assert!(policy(&json!({ "declare": [], "escalate": "elicit" })).is_err());
+        assert!(policy(&json!({ "declare": [], "inject": [] })).is_err());
+        assert!(policy(&json!({ "policies": [{ "tools": ["a"], "kind": "new" }] })).is_err());
+    }
+
+    #[test]
+    fn a_path_rule_names_its_root() {
+        let kind = json!({ "tools": ["a"], "kind": "path_inside", "arg": "p", "root": "/r \"x\"" });
+        let rule = rule(0, &kind).unwrap();
+        assert_eq!(rule["that"], r#"within(args.p, "/r \"x\"")"#);
+        assert_eq!(rule["otherwise"], "ask");
+    }
+}
