@@ -129,7 +129,8 @@ impl Guarded {
 
     /// Waits until the server got so many lines with this text.
     pub fn wait_server_got(&self, text: &str, count: usize) {
-        until(|| self.server_got_count(text) >= count, &format!("the server never got {count} x `{text}`"));
+        let missing = || format!("the server never got {count} x `{text}`; stderr: {}", self.stderr());
+        until(|| self.server_got_count(text) >= count, missing);
     }
 
     /// Waits until nothing came to the server for a moment.
@@ -143,13 +144,13 @@ impl Guarded {
                 thread::sleep(Duration::from_millis(20));
                 is_quiet
             },
-            "the server never comes to rest",
+            || "the server never comes to rest".to_owned(),
         );
     }
 
     /// Waits for a text on stderr.
     pub fn wait_stderr(&self, text: &str) {
-        until(|| self.stderr().contains(text), &format!("stderr never says `{text}`"));
+        until(|| self.stderr().contains(text), || format!("stderr never says `{text}`: {}", self.stderr()));
     }
 
     /// What was said on stderr.
@@ -201,10 +202,10 @@ fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
     whole.map(|line| line.trim_ascii_end().to_vec()).collect()
 }
 
-fn until(mut done: impl FnMut() -> bool, otherwise: &str) {
+fn until(mut done: impl FnMut() -> bool, otherwise: impl Fn() -> String) {
     let deadline = Instant::now() + WITHIN;
     while !done() {
-        assert!(Instant::now() < deadline, "{otherwise}");
+        assert!(Instant::now() < deadline, "{}", otherwise());
         thread::sleep(Duration::from_millis(5));
     }
 }
