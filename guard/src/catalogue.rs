@@ -33,6 +33,8 @@ pub(crate) struct Tool {
     pub(crate) output: Option<Arc<Schema>>,
     /// Why its definition cannot be relied on: its calls ask.
     pub(crate) doubt: Option<String>,
+    /// Entries of the policy say different things of it; `bound.options` are the defaults then.
+    pub(crate) is_contradicted: bool,
 }
 
 impl Tool {
@@ -171,6 +173,7 @@ fn entries(
 }
 
 fn tool(bound: &Bound, name: &str, definition: Option<&Document>, doubt: Option<&String>) -> Option<Tool> {
+    let is_contradicted = bound.policy().options(bound.server(), name).is_err();
     let bound = bound.tool(name)?;
     let own = bound.options.as_ref().and_then(|options| options.schema.clone());
     let member = |key: &str| definition.and_then(|definition| definition.root().get(key));
@@ -182,7 +185,7 @@ fn tool(bound: &Bound, name: &str, definition: Option<&Document>, doubt: Option<
     // A result is only reported on: a schema that cannot be used costs nothing but the report.
     let output = member("outputSchema").and_then(|schema| Schema::compile(schema).ok()).map(Arc::new);
     let schema = schema.map(Arc::new).map_err(|why| format!("its schema cannot be used: {why}"));
-    Some(Tool { bound, schema, output, doubt: doubt.cloned() })
+    Some(Tool { bound, schema, output, doubt: doubt.cloned(), is_contradicted })
 }
 
 /// Which members of a definition differ.

@@ -48,9 +48,9 @@ pub struct Decision {
     /// are only monitored are among them.
     pub findings: Vec<Finding>,
     /// Changes to the arguments as sent, as ranges of their document's source; empty when they go on byte for
-    /// byte.
+    /// byte, as they always do where the tool or the whole is only monitored.
     pub edits: Vec<Edit>,
-    /// The same changes for people.
+    /// The same changes for people; under *monitor*, those that would have been made.
     pub changes: Vec<Change>,
     /// The JSON text of the arguments that was decided on and is sent.
     pub arguments: Bytes,
@@ -96,10 +96,25 @@ impl Decision {
         decision
     }
 
-    /// The findings that decide, or would: what could not be evaluated is none when something failed.
+    /// The findings that decide, or would: what could not be evaluated is none when something failed. What is
+    /// only monitored takes no weight from what decides.
     pub fn deciding(&self) -> impl Iterator<Item = &Finding> {
-        let failed = self.findings.iter().any(|finding| finding.effect > Effect::Unevaluated);
-        self.findings.iter().filter(move |finding| !failed || finding.effect > Effect::Unevaluated)
+        let failed = |also_monitored: bool| {
+            let counted = self.findings.iter().filter(|finding| also_monitored || !finding.monitor);
+            counted.map(|finding| finding.effect).any(|effect| effect > Effect::Unevaluated)
+        };
+        let (any, enforced) = (failed(true), failed(false));
+        let decides = move |finding: &&Finding| {
+            finding.effect > Effect::Unevaluated || !(if finding.monitor { any } else { enforced })
+        };
+        self.findings.iter().filter(decides)
+    }
+
+    /// The findings that stand against the call as it was decided; where all are only monitored, those that
+    /// would.
+    pub fn standing(&self) -> impl Iterator<Item = &Finding> {
+        let enforces = self.findings.iter().any(|finding| !finding.monitor);
+        self.deciding().filter(move |finding| !enforces || !finding.monitor)
     }
 
     /// Names of the checks that failed, denies first.

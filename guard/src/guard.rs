@@ -14,7 +14,7 @@ use crate::json::{Document, Value};
 use crate::ledger::Snapshot;
 use crate::messages::Conversation;
 use crate::policy::{Arguments, Mode, Otherwise, Passage, Policy, ToolOptions};
-use crate::refusal::{FindingView, Language, OnFailure, Refusal};
+use crate::refusal::{FindingView, Language, OnFailure, REASON_CHARS_MAX, REASONS_MAX, Refusal, plain};
 use crate::schema::{Coerced, Mismatch};
 use crate::session::Session;
 use crate::world::{Recorded, World};
@@ -53,6 +53,8 @@ pub struct MethodCall<'a> {
 pub struct Ruled {
     /// What is to happen.
     pub outcome: Outcome,
+    /// What would happen if nothing were set to *monitor*; `outcome <= would`.
+    pub would: Outcome,
     /// Why, for people; empty when it passes.
     pub text: String,
 }
@@ -234,18 +236,31 @@ impl Guard {
         let recorded = Recorded::new(world);
         let mut findings = Vec::new();
         let coerced = self.judge(call, session, &recorded, &mut findings);
-        let arguments = coerced.as_ref().map_or(call.arguments, |(_, document)| document.root());
-        let tool_monitors = self.options(call.tool).is_some_and(|options| options.mode == Mode::Monitor);
-        if self.is_monitoring() || tool_monitors {
+        let monitors = self.is_monitoring() || self.tool_monitors(call.tool);
+        if monitors {
             findings.iter_mut().for_each(|finding| finding.monitor = true);
         }
+        // Monitoring changes no byte: rules saw the repaired values, the server gets what was written.
+        let sent = coerced.as_ref().filter(|_| !monitors);
+        let arguments = sent.map_or(call.arguments, |(_, document)| document.root());
         let mut decision = Decision::conclude(call.tool, call.id, arguments, findings);
         if let Some((coerced, _)) = coerced {
-            (decision.edits, decision.changes) = (coerced.edits, coerced.changes);
+            decision.edits = if monitors { Vec::new() } else { coerced.edits };
+            decision.changes = coerced.changes;
         }
         decision.answers = recorded.into_answers();
         decision.policy = self.policy.digest();
         decision
+    }
+
+    /// Whether the policy only observes this tool. Where its entries contradict each other it enforces: the
+    /// defaults that stand in for them may be laxer than each of them.
+    fn tool_monitors(&self, tool: &str) -> bool {
+        let observes = |options: &ToolOptions| options.mode == Mode::Monitor;
+        match self.tool(tool) {
+            Some(tool) => !tool.is_contradicted && tool.bound.options.as_deref().is_some_and(observes),
+            None => self.policy.tool(&self.server, tool).as_deref().is_some_and(observes),
+        }
     }
 
     fn judge(
@@ -270,7 +285,16 @@ impl Guard {
         let bound = match &tool {
             Some(tool) => Some(Arc::clone(&tool.bound)),
             None => unlisted.and_then(|bound| bound.tool(call.tool)),
-        }?;
+        };
+        let Some(bound) = bound else {
+            findings.push(Finding::new(
+                KNOWN_TOOL,
+                Effect::Deny,
+                NextStep::NotOffered,
+                "the tool is not known",
+            ));
+            return None;
+        };
         let own = options.schema.as_ref().filter(|_| tool.is_none()).map(|schema| {
             crate::schema::Schema::compile(schema.document().root())
                 .map(Arc::new)
@@ -306,7 +330,8 @@ impl Guard {
         coerced
     }
 
-    /// Nothing is known of the schema: only what holds for all arguments is checked.
+    /// Nothing is known of the schema: only what holds for all arguments is checked; that no others may come is
+    /// then not to be told, and asks.
     fn unlisted_arguments(&self, options: &ToolOptions, arguments: Value<'_>) -> Checked {
         let unchecked = ToolOptions { arguments: Arguments::Unchecked, ..options.clone() };
         arguments::check(&unchecked, Err("it was not listed"), arguments)
@@ -336,12 +361,16 @@ impl Guard {
     /// Decides on a request that is no call, by `methods:` and `server_requests:`.
     #[must_use]
     pub fn method(&self, call: &MethodCall<'_>, session: &Session, world: &dyn World) -> Ruled {
+        let (would, text) = self.rule_on(call, session, world);
+        Ruled { outcome: if self.is_monitoring() { Outcome::Allow } else { would }, would, text }
+    }
+
+    fn rule_on(&self, call: &MethodCall<'_>, session: &Session, world: &dyn World) -> (Outcome, String) {
         let methods = if call.is_servers { self.policy.server_requests() } else { self.policy.methods() };
         let ruling = match methods.of(call.method) {
-            Passage::Pass => return Ruled { outcome: Outcome::Allow, text: String::new() },
+            Passage::Pass => return (Outcome::Allow, String::new()),
             Passage::Deny => {
-                let text = format!("the policy does not let `{}` pass", call.method);
-                return Ruled { outcome: Outcome::Deny, text };
+                return (Outcome::Deny, format!("the policy does not let `{}` pass", call.method));
             }
             Passage::Ruled(ruling) => ruling,
         };
@@ -350,32 +379,27 @@ impl Guard {
             CallEnv::new((&self.policy, &self.server, ""), none.root(), &self.facts, session, world);
         env.params = Some(call.params.unwrap_or(none.root()));
         env.method = call.method;
-        let outcome = match ruling.otherwise {
-            Otherwise::Ask => Outcome::Ask,
-            Otherwise::Deny => Outcome::Deny,
-        };
-        let because = |why: &str| format!("`{}` was not passed on: {why}", call.method);
-        match rules::holds(&ruling.that.expression, &env) {
-            Ok(true) => Ruled { outcome: Outcome::Allow, text: String::new() },
-            Ok(false) if ruling.because.is_empty() => Ruled {
-                outcome,
-                text: because(&format!("`{}` does not hold", ruling.that.expression.source())),
-            },
-            Ok(false) => Ruled { outcome, text: because(&ruling.because) },
+        let (outcome, why) = match rules::holds(&ruling.that.expression, &env) {
+            Ok(true) => return (Outcome::Allow, String::new()),
+            Ok(false) if ruling.because.is_empty() => {
+                (outcome_of(ruling.otherwise), format!("`{}` does not hold", ruling.that.expression.source()))
+            }
+            Ok(false) => (outcome_of(ruling.otherwise), ruling.because.clone()),
             Err(failure) => {
                 let why = format!("the policy's ruling cannot be evaluated: {}", failure.message);
-                Ruled { outcome: Outcome::Ask, text: because(&why) }
+                (Outcome::Ask, why)
             }
-        }
+        };
+        (outcome, format!("`{}` was not passed on: {why}", call.method))
     }
 
     /// What a refused call says to the model: what failed, then what to do next.
     #[must_use]
     pub fn message(&self, decision: &Decision) -> String {
         let mut text = self.with_refusal(decision, |refusal| refusal.message());
-        for advice in decision.deciding().filter_map(|finding| finding.advice.as_deref()) {
+        for line in advice(decision) {
             text.push_str("\n- ");
-            text.push_str(&crate::refusal::plain::line(advice, crate::refusal::REASON_CHARS_MAX));
+            text.push_str(&line);
         }
         text
     }
@@ -388,7 +412,7 @@ impl Guard {
 
     /// Runs over the refusal that a decision makes, for its other forms ([`Refusal::feedback`]).
     pub fn with_refusal<T>(&self, decision: &Decision, then: impl FnOnce(&Refusal<'_>) -> T) -> T {
-        let views: Vec<FindingView<'_>> = decision.deciding().map(view).collect();
+        let views: Vec<FindingView<'_>> = decision.standing().map(view).collect();
         then(&Refusal { tool: &decision.tool, findings: &views, language: &self.language })
     }
 
@@ -429,6 +453,25 @@ impl Guard {
     pub fn conversation(&self, session: &Session) -> Arc<Conversation> {
         session.conversation()
     }
+}
+
+fn outcome_of(otherwise: Otherwise) -> Outcome {
+    match otherwise {
+        Otherwise::Ask => Outcome::Ask,
+        Otherwise::Deny => Outcome::Deny,
+    }
+}
+
+/// The policy author's advice, each once, as many as there are reasons.
+fn advice(decision: &Decision) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for advice in decision.standing().filter_map(|finding| finding.advice.as_deref()) {
+        let line = plain::line(advice, REASON_CHARS_MAX);
+        if lines.len() < REASONS_MAX && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 fn view(finding: &Finding) -> FindingView<'_> {

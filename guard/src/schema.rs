@@ -34,6 +34,7 @@ mod shape;
 
 pub use coerce::{Change, Coerced, Edit, coerce};
 pub use expansion::{CHAIN_MAX, DEPTH_ADOPTED, DEPTH_MAX, EXPANSION_MAX, EXPENSIVE_MIN, GRAPH_MAX};
+pub(crate) use invisible::invisible_except;
 pub use invisible::{Invisible, invisible};
 pub use mismatch::{MISMATCHES_MAX, Mismatch, SHOWN_CHARS_MAX};
 

@@ -3,12 +3,16 @@
 use crate::finding::{Effect, Finding, NextStep};
 use crate::json::{Document, Kind, Value};
 use crate::policy::{Arguments, Invisible, ToolOptions, Undeclared};
-use crate::schema::{Coerced, Schema, coerce, invisible};
+use crate::refusal::{NAME_CHARS_MAX, plain};
+use crate::schema::{Coerced, MISMATCHES_MAX, Schema, coerce, invisible_except};
 
 /// The check's name.
 pub(crate) const NAME: &str = "arguments_valid";
 /// Its sibling: the schema itself cannot be used.
 pub(crate) const SCHEMA: &str = "schema_readable";
+
+/// Declared names that a reason lists.
+const DECLARED_SHOWN_MAX: usize = 24;
 
 /// What became of the arguments.
 pub(crate) struct Checked {
@@ -30,20 +34,27 @@ pub(crate) fn check(options: &ToolOptions, schema: Result<&Schema, &str>, argume
     }
     unseen(options, arguments, &mut findings);
     let mut coerced = None;
-    match (schema, options.arguments) {
-        (_, Arguments::Unchecked) => {}
-        (Err(why), _) => {
+    match schema {
+        Err(why) if needs_schema(options) => {
             let reason = format!("the tool's schema cannot be used: {why}");
             findings.push(Finding::new(SCHEMA, Effect::Ask, NextStep::TellUser, reason));
         }
-        (Ok(schema), mode) => {
-            coerced = fit(schema, mode, arguments, &mut findings);
+        Err(_) => {}
+        Ok(schema) => {
+            if options.arguments != Arguments::Unchecked {
+                coerced = fit(schema, options.arguments, arguments, &mut findings);
+            }
             let named = coerced.as_ref().map_or(arguments, |(_, document): &(_, Document)| document.root());
             extra(options, schema, named, &mut findings);
         }
     }
     let are_valid = !findings.iter().any(|finding| finding.check == NAME);
     Checked { findings, coerced: coerced.filter(|_| are_valid), are_valid }
+}
+
+/// Whether the options ask for anything that only a schema can tell.
+pub(crate) fn needs_schema(options: &ToolOptions) -> bool {
+    options.arguments != Arguments::Unchecked || options.undeclared == Undeclared::Refuse
 }
 
 fn fit(
@@ -74,21 +85,26 @@ fn extra(options: &ToolOptions, schema: &Schema, arguments: Value<'_>, findings:
     if options.undeclared == Undeclared::Schema {
         return;
     }
-    for name in schema.undeclared(arguments) {
-        let declared: Vec<String> = schema.property_names().iter().map(|name| format!("`{name}`")).collect();
-        let known = if declared.is_empty() { "no arguments".to_owned() } else { declared.join(", ") };
-        let reason = format!("`{name}`: the tool declares no such argument; it declares {known}");
-        findings.push(deny(reason));
+    let undeclared = schema.undeclared(arguments);
+    if undeclared.is_empty() {
+        return;
+    }
+    // Each list is bounded: a call with a thousand names must not write the schema's thousand names for each.
+    let quoted = |name: &String| format!("`{}`", plain::line(name, NAME_CHARS_MAX));
+    let mut declared: Vec<String> =
+        schema.property_names().iter().take(DECLARED_SHOWN_MAX).map(quoted).collect();
+    if schema.property_names().len() > DECLARED_SHOWN_MAX {
+        declared.push("…".to_owned());
+    }
+    let known = if declared.is_empty() { "no arguments".to_owned() } else { declared.join(", ") };
+    for name in undeclared.iter().take(MISMATCHES_MAX).map(quoted) {
+        findings.push(deny(format!("{name}: the tool declares no such argument; it declares {known}")));
     }
 }
 
 fn unseen(options: &ToolOptions, arguments: Value<'_>, findings: &mut Vec<Finding>) {
-    for found in invisible(arguments) {
-        let argument =
-            found.pointer.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~");
-        if options.invisible.of(&argument) == Invisible::Allow {
-            continue;
-        }
+    let is_free = |argument: &str| options.invisible.of(argument) == Invisible::Allow;
+    for found in invisible_except(arguments, is_free) {
         let points: Vec<String> =
             found.code_points.iter().map(|c| format!("U+{:04X}", u32::from(*c))).collect();
         let place = if found.in_key { "in the name of argument" } else { "in argument" };

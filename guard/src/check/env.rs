@@ -15,6 +15,9 @@ use crate::world::World;
 /// Definitions that read definitions: the policy has no cycles, this bounds the stack all the same.
 const DEFINITION_DEPTH_MAX: usize = 32;
 
+/// Evaluations of definitions in one decision: each may read the one before it twice, and so on.
+const DEFINITION_EVALUATIONS_MAX: usize = 1000;
+
 /// One call, or one other request, as expressions see it.
 pub(crate) struct CallEnv<'a> {
     pub(crate) policy: &'a Policy,
@@ -41,6 +44,7 @@ struct Lazy<'a> {
     conversation: OnceCell<Arc<Conversation>>,
     with_defaults: OnceCell<Document>,
     definition_depth: Cell<usize>,
+    definition_evaluations: Cell<usize>,
 }
 
 impl<'a> CallEnv<'a> {
@@ -95,6 +99,11 @@ impl<'a> CallEnv<'a> {
         if depth.get() >= DEFINITION_DEPTH_MAX {
             return Some(cel::Value::failed(Failure::error("definitions are nested too deep")));
         }
+        let evaluations = &self.lazy.definition_evaluations;
+        if evaluations.get() >= DEFINITION_EVALUATIONS_MAX {
+            return Some(cel::Value::failed(Failure::error("definitions are read too often")));
+        }
+        evaluations.set(evaluations.get() + 1);
         depth.set(depth.get() + 1);
         let value = expression.evaluate(self, &mut Budget::default());
         depth.set(depth.get() - 1);

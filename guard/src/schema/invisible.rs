@@ -51,10 +51,22 @@ impl std::fmt::Display for Invisible {
 /// Invisible characters in any string or name, at any depth.
 #[must_use]
 pub fn invisible(arguments: Value<'_>) -> Vec<Invisible> {
+    invisible_except(arguments, |_| false)
+}
+
+/// [`invisible`] without the arguments that may hold any: these are passed over, not filtered out afterwards, or
+/// sixteen findings in one of them would hide those in the others.
+pub(crate) fn invisible_except(arguments: Value<'_>, is_free: impl Fn(&str) -> bool) -> Vec<Invisible> {
     let mut found = Vec::new();
     // Nearly every call is ASCII, which holds none.
-    if !arguments.raw().is_ascii() || arguments.raw().contains("\\u") {
+    if arguments.raw().is_ascii() && !arguments.raw().contains("\\u") {
+        return found;
+    }
+    if arguments.kind() != Kind::Object {
         visit(arguments, &Place::default(), &mut found);
+    }
+    for (name, argument) in arguments.members().filter(|(name, _)| !is_free(name)) {
+        member(name, argument, &Place::default(), &mut found);
     }
     found
 }
@@ -72,15 +84,18 @@ fn visit(value: Value<'_>, place: &Place, found: &mut Vec<Invisible>) {
             }
         }
         Kind::Object => {
-            for (name, member) in value.members() {
-                let here =
-                    Place { path: place.member(&visible(name)).path, pointer: place.member(name).pointer };
-                report(name, &here, true, found);
-                visit(member, &here, found);
+            for (name, value) in value.members() {
+                member(name, value, place, found);
             }
         }
         Kind::Null | Kind::Bool | Kind::Number => {}
     }
+}
+
+fn member(name: &str, value: Value<'_>, place: &Place, found: &mut Vec<Invisible>) {
+    let here = Place { path: place.member(&visible(name)).path, pointer: place.member(name).pointer };
+    report(name, &here, true, found);
+    visit(value, &here, found);
 }
 
 fn report(text: &str, place: &Place, in_key: bool, found: &mut Vec<Invisible>) {
