@@ -122,6 +122,21 @@ impl Guarded {
         lines.into_iter().map(|line| String::from_utf8_lossy(&line).into_owned()).collect()
     }
 
+    /// What the server got but did not get from the client: the guard's own listing.
+    pub fn server_got_of_ours(&self) -> Vec<String> {
+        self.server_got().into_iter().filter(|line| is_ours(line.as_bytes())).collect()
+    }
+
+    /// Every byte the server got from the client.
+    pub fn server_got_of_client(&self) -> Vec<u8> {
+        without_ours(&self.session.record.server_got())
+    }
+
+    /// Every byte the server sent for the client.
+    pub fn server_sent_to_client(&self) -> Vec<u8> {
+        without_ours(&self.session.record.server_sent())
+    }
+
     /// How many lines the server got that have this text.
     pub fn server_got_count(&self, text: &str) -> usize {
         self.server_got().iter().filter(|line| line.contains(text)).count()
@@ -191,6 +206,16 @@ pub fn text(answer: &Value) -> &str {
 /// A refusal's machine-readable part.
 pub fn decision(answer: &Value) -> &Value {
     &answer["result"]["_meta"]["dev.framegate/decision"]
+}
+
+/// Requests of Framegate's own, and their answers.
+fn is_ours(line: &[u8]) -> bool {
+    scan::has(line, br#""id":"framegate-"#)
+}
+
+fn without_ours(bytes: &[u8]) -> Vec<u8> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_ours(line));
+    lines.collect::<Vec<_>>().concat()
 }
 
 fn policy_file(folder: &TempDir) -> PathBuf {
