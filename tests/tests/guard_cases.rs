@@ -2,6 +2,7 @@
 //!
 //! The files in `data/cases` say what client and server do, what the policy is in neutral words, and what is
 //! right; `framegate_tests::adapter` makes a policy file of them. `cases.rs` plays the others.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 

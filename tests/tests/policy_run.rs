@@ -1,4 +1,5 @@
 //! What `framegate run --policy` makes of a session: what is shown, what passes and how, what a refusal is.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     thread,

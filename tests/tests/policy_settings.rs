@@ -1,4 +1,5 @@
 //! The settings around a policy: monitor mode, other requests than calls, limits, exit codes, reload, facts.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     fs,
