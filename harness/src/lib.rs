@@ -41,6 +41,7 @@ mod args;
 mod bridge;
 mod calls;
 mod child;
+mod client;
 mod cmd;
 mod exit;
 mod mcp;
