@@ -81,20 +81,30 @@ pub(crate) enum Command {
 
 const CHECK_EXAMPLES: &str = "Examples:
   framegate check framegate.yaml
-  framegate check framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work";
+  framegate check framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work
+
+Exit codes: 0 no errors; 78 errors (with --strict: or warnings); otherwise as `framegate run`, when the server does not start";
 
 const EXPLAIN_EXAMPLES: &str = r#"Examples:
   echo '{"call":{"name":"read_text_file","arguments":{"path":"/etc/passwd"}}}' | framegate explain --policy framegate.yaml -
   framegate explain --policy framegate.yaml --fact role=admin session.jsonl
 
 A session is JSON lines: {"tools":[...]}, {"message":{"role","content"}}, {"facts":{...}}, {"now":"2026-01-31T12:00:00Z"},
-{"call":{"name","arguments"},"output":"...","is_error":false,"made":true}. One decision is printed for each call."#;
+{"paths":{".":"/work","/work/link":"/etc"}} for a made-up disk instead of this one, and
+{"call":{"name","arguments"},"output":"...","is_error":false,"made":true}. One decision is printed for each call, before
+the next line is read. Blank lines and lines that begin with # are skipped. {"policy":"FILE"} may come first instead of
+--policy.
+
+Exit codes: 0 all lines were read; 65 a line cannot be read; 74 the file cannot be opened; 78 the policy cannot be used"#;
 
 const TEST_EXAMPLES: &str = r#"Examples:
   framegate test policies/*.jsonl
 
-A file is a session as `framegate explain` reads it, with {"policy":"framegate.yaml"} first and `"expect":{"outcome":"deny",
-"failed":["inside_work"]}` beside each call that is checked."#;
+A file is a session as `framegate explain` reads it, with {"policy":"framegate.yaml"} (a path from the file's folder; or
+{"policy_text":"..."}) first and `"expect":{"outcome":"deny","failed":["inside_work"]}` beside each call that is checked.
+It sees no disk and no clock: {"paths":{...}} and {"now":"..."} say what is there.
+
+Exit codes: 0 all is as expected; 1 something is not, or a file cannot be played"#;
 
 const RUN_EXAMPLES: &str = "Examples:
   framegate run -- npx -y @modelcontextprotocol/server-filesystem /work
@@ -104,8 +114,9 @@ const RUN_EXAMPLES: &str = "Examples:
 
 Exit codes:
   0      the session ended cleanly
-  1      `try` only: a tool that was to be called answered with an error
+  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met
   2      the command line is wrong
+  65     a line of a session given to `framegate explain` cannot be read
   70     a stream of the client or the server failed
   74     a file named on the command line cannot be opened or written
   78     the policy cannot be used, or none was given where one is required
@@ -228,6 +239,10 @@ pub(crate) struct CheckArgs {
     /// What to call the server, for `server/tool` patterns
     #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
     pub(crate) name: Option<String>,
+
+    /// Let warnings fail too
+    #[arg(long)]
+    pub(crate) strict: bool,
 
     /// Say it as one JSON object
     #[arg(long)]

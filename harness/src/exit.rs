@@ -7,10 +7,13 @@ use std::process::ExitCode;
 pub enum Exit {
     /// 0: the session ended cleanly.
     Clean,
-    /// 1: a tool that `framegate try` was told to call answered with an error.
-    ToolError,
+    /// 1: a tool that `framegate try` was to call answered with an error, or an expectation of `framegate test`
+    /// was not met.
+    Failed,
     /// 2: the command line is wrong.
     Usage,
+    /// 65: a line of a session given to `framegate explain` cannot be read.
+    Data,
     /// 70: a stream of the client or the server failed.
     Broken,
     /// 74: a file named on the command line cannot be opened or written.
@@ -29,10 +32,14 @@ pub enum Exit {
 
 impl Exit {
     /// Code and meaning of each.
-    pub const TABLE: [(&'static str, &'static str); 10] = [
+    pub const TABLE: [(&'static str, &'static str); 11] = [
         ("0", "the session ended cleanly"),
-        ("1", "`try` only: a tool that was to be called answered with an error"),
+        (
+            "1",
+            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met",
+        ),
         ("2", "the command line is wrong"),
+        ("65", "a line of a session given to `framegate explain` cannot be read"),
         ("70", "a stream of the client or the server failed"),
         ("74", "a file named on the command line cannot be opened or written"),
         ("76", "one side sent a line over the limit of 64 MiB that does not end; it is not MCP"),
@@ -49,8 +56,9 @@ impl Exit {
     pub fn number(self) -> u8 {
         match self {
             Self::Clean => 0,
-            Self::ToolError => 1,
+            Self::Failed => 1,
             Self::Usage => 2,
+            Self::Data => 65,
             Self::Broken => 70,
             Self::File => 74,
             Self::Flood => 76,

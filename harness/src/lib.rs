@@ -44,6 +44,7 @@ mod child;
 mod client;
 mod cmd;
 mod exit;
+mod explain;
 mod mcp;
 mod noise;
 mod policy_file;

@@ -67,7 +67,7 @@ pub(crate) async fn list(injector: &Injector, version: Option<&str>) -> Result<V
 }
 
 /// Adds one page's tools; returns the next page's cursor.
-pub(super) fn page(body: &[u8], tools: &mut Vec<Listed>) -> Result<Option<serde_json::Value>, String> {
+pub(crate) fn page(body: &[u8], tools: &mut Vec<Listed>) -> Result<Option<serde_json::Value>, String> {
     let unreadable = |why: serde_json::Error| format!("the server's tool listing cannot be read: {why}");
     let answer: Answer<'_> = serde_json::from_slice(body).map_err(unreadable)?;
     if let Some(error) = answer.error {

@@ -20,7 +20,7 @@ mod answers;
 mod calls;
 mod disk;
 mod incident;
-mod listing;
+pub(crate) mod listing;
 mod opening;
 mod reload;
 mod requests;

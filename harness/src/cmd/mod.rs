@@ -1,7 +1,11 @@
 //! The subcommands.
 
+mod check;
 mod demo_server;
+mod explain;
+mod out;
 mod run;
+mod test;
 mod try_out;
 
 use std::io::{IsTerminal, Write};
@@ -23,7 +27,9 @@ pub(crate) fn main() -> Exit {
     match cli.command {
         Command::Run(args) => run::main(args, cli.color.on(std::io::stderr().is_terminal())),
         Command::Try(args) => try_out::main(&args, cli.color.on(std::io::stdout().is_terminal())),
-        Command::Check(_) | Command::Explain(_) | Command::Test(_) => Exit::Usage,
+        Command::Check(args) => check::main(&args),
+        Command::Explain(args) => explain::main(&args),
+        Command::Test(args) => test::main(&args),
         Command::DemoServer => demo_server::main(),
         Command::Completions { shell } => print(|out| {
             clap_complete::generate(shell, &mut Cli::command(), "framegate", out);

@@ -63,7 +63,7 @@ fn play(args: &TryArgs, page: &mut Page) -> Result<Exit, TryError> {
     opened?;
     // The last call of the tour fails on purpose.
     let was_asked = !args.call.is_empty();
-    Ok(if exit == Exit::Clean && failed && was_asked { Exit::ToolError } else { exit })
+    Ok(if exit == Exit::Clean && failed && was_asked { Exit::Failed } else { exit })
 }
 
 /// What to call: as typed, or a short tour of the demo server.

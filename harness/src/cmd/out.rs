@@ -1,0 +1,101 @@
+//! What commands beside `run` print, read and say.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufWriter, Read, StdoutLock, Write};
+use std::path::Path;
+
+use crate::exit::Exit;
+
+/// Bytes of one line of a session.
+pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The one writer to stdout.
+pub(crate) struct Out(BufWriter<StdoutLock<'static>>);
+
+impl Out {
+    pub(crate) fn stdout() -> Self {
+        Self(BufWriter::new(io::stdout().lock()))
+    }
+
+    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
+        self.0.write_all(text.as_bytes())?;
+        self.0.write_all(b"\n")
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// One message on stderr.
+pub(crate) fn say(text: &str) {
+    // Nobody is left to tell if stderr is gone.
+    let _ = writeln!(io::stderr(), "framegate: {text}");
+}
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) text: String,
+}
+
+impl Failure {
+    pub(crate) fn open(path: &Path) -> Result<File, Self> {
+        File::open(path).map_err(|why| Self {
+            exit: Exit::File,
+            text: format!("`{}` cannot be read: {why}", path.display()),
+        })
+    }
+
+    pub(crate) fn read(name: &str, why: &io::Error) -> Self {
+        Self { exit: Exit::File, text: format!("`{name}` cannot be read: {why}") }
+    }
+
+    pub(crate) fn too_long(place: &str) -> Self {
+        Self { exit: Exit::Data, text: format!("{place}: a line of more than {LINE_BYTES_MAX} bytes") }
+    }
+
+    pub(crate) fn stdout(why: &io::Error) -> Self {
+        Self { exit: Exit::Broken, text: format!("stdout cannot be written: {why}") }
+    }
+
+    /// Says why, and gives the exit code.
+    pub(crate) fn said(self) -> Exit {
+        say(&format!("error: {}", self.text));
+        self.exit
+    }
+}
+
+/// The next line without its end; `None` at the end of the input, `Some(None)` for one of more than `max` bytes.
+pub(crate) fn read_line(lines: &mut dyn BufRead, max: usize) -> io::Result<Option<Option<Vec<u8>>>> {
+    let mut line = Vec::new();
+    let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
+    if lines.take(limit).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if line.len() > max {
+        return Ok(Some(None));
+    }
+    Ok(Some(Some(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_at_their_limit() {
+        let mut input: &[u8] = b"123\n1234\n\n12345\n";
+        let mut next = || read_line(&mut input, 4).unwrap();
+        assert_eq!(next(), Some(Some(b"123".to_vec())));
+        assert_eq!(next(), Some(Some(b"1234".to_vec())));
+        assert_eq!(next(), Some(Some(Vec::new())));
+        assert_eq!(next(), Some(None));
+        let mut unfinished: &[u8] = b"1234";
+        assert_eq!(read_line(&mut unfinished, 4).unwrap(), Some(Some(b"1234".to_vec())));
+        assert_eq!(read_line(&mut unfinished, 4).unwrap(), None);
+    }
+}

@@ -1,0 +1,213 @@
+//! A session played without a server: each call in it is decided as `framegate run` would decide it.
+//!
+//! ```text
+//! {"policy":"framegate.yaml"}                  Stage: loads the policy, once
+//! {"tools":[…]}                                Guard::adopt
+//! {"message":{"role":"user","content":"…"}}    the conversation
+//! {"facts":{…}} {"now":"…"} {"paths":{…}}      what the policy decides by
+//! {"call":{…},"output":"…"}                    wire::client_frame, Ledger::step { Guard::decide } ─► Decided
+//! ```
+//!
+//! A call goes through the strict reader of the bridge, inside the frame an MCP client would send, so that what
+//! `run` refuses as unreadable is refused here.
+
+mod event;
+mod expect;
+mod report;
+mod stage;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use framegate_guard::json::{Document, Limits, Value};
+use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step};
+use framegate_guard::policy::Policy;
+use framegate_guard::session::Session;
+use framegate_guard::world::World;
+use framegate_guard::{Call, Decision, Facts, Guard, Outcome};
+use framegate_pump::Frame;
+
+use crate::wire::{self, ClientFrame};
+
+pub(crate) use event::{CallEvent, Event};
+pub(crate) use expect::{Difference, differences};
+pub(crate) use report::{options, visible};
+pub(crate) use stage::{Setting, Stage, StageError};
+pub(crate) use world::Staged;
+
+/// The check that arguments which cannot be read fail.
+const ARGUMENTS: &str = "arguments_valid";
+
+/// Plays the lines of one session.
+#[derive(Debug)]
+pub(crate) struct Player {
+    guard: Guard,
+    session: Session,
+    world: Staged,
+    ledger: MemoryLedger,
+    key: SessionKey,
+}
+
+/// What came of a line.
+#[derive(Debug)]
+pub(crate) enum Played {
+    /// A call was decided.
+    Decided(Box<Decided>),
+    /// The server's tools are known, and what a person should know of them.
+    Listed(Vec<String>),
+    /// Nothing to say.
+    Nothing,
+}
+
+/// A decided call.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    pub(crate) decision: Arc<Decision>,
+    /// The arguments as they would be sent; `None`: they cannot be read.
+    pub(crate) sent: Option<String>,
+    /// What a refused call says to the model; empty when it is allowed.
+    pub(crate) message: String,
+    /// What of it says what to do next.
+    pub(crate) advice: String,
+    /// What a test expects.
+    pub(crate) expect: Option<Document>,
+}
+
+impl Player {
+    /// A session at its beginning.
+    pub(crate) fn new(policy: Policy, server: &str, facts: Facts, world: Arc<dyn World>) -> Self {
+        Self {
+            guard: Guard::new(policy, server, facts),
+            session: Session::default(),
+            world: Staged::new(world),
+            ledger: MemoryLedger::default(),
+            key: SessionKey { principal: "local".into(), name: server.to_owned() },
+        }
+    }
+
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// Plays one line.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn play(&mut self, event: Event) -> Result<Played, String> {
+        match event {
+            Event::Call(call) => return self.decide(*call).map(|decided| Played::Decided(Box::new(decided))),
+            Event::Tools(tools) => {
+                let tools = tools.into_iter().map(|tool| (tool.name, tool.definition));
+                let (guard, warnings) = self.guard.adopt(tools);
+                self.guard = guard;
+                return Ok(Played::Listed(warnings));
+            }
+            Event::Facts(facts) => self.learn(facts)?,
+            Event::Messages(messages) => messages.into_iter().for_each(|message| self.session.add(message)),
+            Event::Now(now) => self.world.set_now(now),
+            Event::Paths(paths) => self.world.add_paths(paths),
+            Event::Policy(_) | Event::PolicyText(_) => {
+                return Err("a session has one policy, and says so in its first line".to_owned());
+            }
+            Event::Nothing => {}
+        }
+        Ok(Played::Nothing)
+    }
+
+    /// Facts beside, or instead of, those that are known.
+    fn learn(&mut self, facts: BTreeMap<String, Document>) -> Result<(), String> {
+        let known = self.guard.facts().clone();
+        let mut all: BTreeMap<String, Document> =
+            known.iter().filter_map(|(name, value)| Some((name.to_owned(), own(value?)))).collect();
+        all.extend(facts);
+        let facts = Facts::new(self.guard.policy(), &all).map_err(|wrong| wrong.join("; "))?;
+        // What is odd about the listing was said when it came.
+        self.guard = self.guard.under(self.guard.policy().clone(), facts).0;
+        Ok(())
+    }
+
+    fn decide(&mut self, event: CallEvent) -> Result<Decided, String> {
+        let CallEvent { tool, id, arguments, output, is_error, made, expect } = event;
+        let frame = arguments.and_then(|arguments| self.frame(&tool, &arguments));
+        let absent = Document::empty_object();
+        // Whatever is no object is refused: so is what cannot be read for certain.
+        let unread = text_document("\"\"");
+        let arguments = match &frame {
+            Ok(frame) => frame.call().and_then(|call| call.arguments).unwrap_or(absent.root()),
+            Err(_) => unread.root(),
+        };
+        let (guard, session, world) = (&self.guard, &self.session, &self.world);
+        let receipt = self.ledger.step(&self.key, &mut |past| {
+            let call = Call { tool: &tool, id: id.as_deref(), arguments };
+            let mut decision = guard.decide(&call, session, past, world);
+            let of_arguments = decision.findings.iter_mut().find(|finding| finding.check == ARGUMENTS);
+            if let (Err(why), Some(finding)) = (&frame, of_arguments) {
+                finding.reason.clone_from(why);
+            }
+            let is_sent = made.unwrap_or(decision.outcome == Outcome::Allow);
+            Step { decision: Arc::new(decision), is_sent }
+        });
+        let receipt = receipt.map_err(|failure| failure.to_string())?;
+        let decision = receipt.decision;
+        let sent = frame.is_ok().then(|| String::from_utf8_lossy(&decision.arguments).into_owned());
+        if made.unwrap_or(decision.outcome == Outcome::Allow) {
+            let how = if is_error { Settled::Failed } else { Settled::Done };
+            self.ledger.settle(&self.key, receipt.sequence, how).map_err(|failure| failure.to_string())?;
+            if let Some(output) = output {
+                self.session.tool_output(&tool, &output);
+            }
+        }
+        let (message, advice) = self.said(&decision);
+        Ok(Decided { decision, sent, message, advice, expect })
+    }
+
+    /// The call as an MCP client would send it, read as the bridge reads it.
+    fn frame(&self, tool: &str, arguments: &Document) -> Result<ClientFrame, String> {
+        let limits = self.guard.policy().limits();
+        let limits =
+            wire::Limits { call_bytes: limits.call_bytes, depth: limits.depth, ..wire::Limits::default() };
+        let tool = serde_json::Value::from(tool);
+        // Arguments from a string of JSON may have line breaks between their values; no frame has.
+        let arguments = arguments.root().raw().replace(['\r', '\n'], " ");
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":{tool},"arguments":{arguments}}}}}"#
+        );
+        match wire::client_frame(&Frame::line(line.as_bytes()), &limits) {
+            Ok(Some(frame)) => Ok(frame),
+            Ok(None) => Err("an empty frame".to_owned()),
+            Err(refusal) => {
+                let why =
+                    refusal.message.strip_prefix("not sent to the server: ").unwrap_or(&refusal.message);
+                Err(format!("the call cannot be read for certain: {why}"))
+            }
+        }
+    }
+
+    /// The message to the model, and its part that says what to do.
+    fn said(&self, decision: &Decision) -> (String, String) {
+        if decision.outcome == Outcome::Allow {
+            return (String::new(), String::new());
+        }
+        let message = self.guard.message(decision);
+        let summary = self.guard.summary(decision);
+        let advice = message.strip_prefix(&summary).unwrap_or_default().trim_start().to_owned();
+        (message, advice)
+    }
+}
+
+/// A part of a document as one of its own.
+fn own(value: Value<'_>) -> Document {
+    text_document(value.raw())
+}
+
+/// Text that was read before.
+fn text_document(text: &str) -> Document {
+    let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+    Document::read(Bytes::copy_from_slice(text.as_bytes()), &limits)
+        .unwrap_or_else(|_| Document::empty_object())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! A decision as JSON for programs and as lines for people; the options in force.
+
+use std::sync::Arc;
+
+use framegate_guard::finding::{Effect, Evidence, Finding};
+use framegate_guard::policy::{Arguments, Invisible, InvisibleBy, Mode, ToolOptions, Undeclared};
+use framegate_guard::refusal::OnFailure;
+use framegate_guard::{Guard, Outcome};
+use serde_json::{Value, json};
+
+use super::Decided;
+
+impl Decided {
+    /// One line of JSON. `sent` has the bytes that would be sent.
+    pub(crate) fn json(&self) -> String {
+        let decision = &*self.decision;
+        let members = [
+            ("outcome", json!(decision.outcome.to_string())),
+            ("would", json!(decision.would.to_string())),
+            ("tool", json!(decision.tool)),
+            ("id", json!(decision.call_id)),
+            ("failed", decision.failed().collect()),
+            ("reasons", decision.reasons().collect()),
+            ("evidence", decision.evidence().map(evidence).collect()),
+            ("state", json!({})),
+            ("message", json!(self.message)),
+            ("advice", json!(self.advice)),
+            ("policy_only", json!(decision.policy_only())),
+            ("approval_key", json!(decision.approval_key)),
+        ];
+        let mut line = String::from("{");
+        for (key, value) in members {
+            line.push_str(&format!("\"{key}\":{value},"));
+        }
+        line.push_str(&format!("\"sent\":{}}}", self.sent.as_deref().unwrap_or("null")));
+        line
+    }
+
+    /// For people; the first line says what was called where.
+    pub(crate) fn text(&self, place: &str) -> String {
+        let decision = &*self.decision;
+        let sent = self.sent.as_deref().unwrap_or("(arguments that cannot be read)");
+        let mut lines = vec![format!("{place}: {} {sent}", decision.tool)];
+        lines.push(format!("  {}", self.verdict()));
+        let how = if decision.edits.is_empty() { "would coerce" } else { "coerced" };
+        let changed = |change: &framegate_guard::schema::Change| {
+            format!("  {how}: `{}` from {} to {}", change.path, change.from, change.to)
+        };
+        lines.extend(decision.changes.iter().map(changed));
+        lines.extend(decision.deciding().map(|finding| format!("  why: {}", because(finding))));
+        let next = self.advice.lines().map(|line| line.strip_prefix("- ").unwrap_or(line));
+        lines.extend(next.map(|line| format!("  next: {line}")));
+        lines.iter().map(|line| visible(line)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn verdict(&self) -> String {
+        let (outcome, would) = (self.decision.outcome, self.decision.would);
+        match (outcome, would) {
+            (Outcome::Allow, Outcome::Allow) => "allow".to_owned(),
+            _ if outcome == would => outcome.to_string(),
+            _ => format!("{outcome} (would {would}, if nothing were only monitored)"),
+        }
+    }
+}
+
+fn because(finding: &Finding) -> String {
+    let about = match finding.effect {
+        _ if finding.monitor => " [only monitored]",
+        Effect::Ask => " [ask]",
+        Effect::Deny => " [deny]",
+        Effect::Unevaluated => " [cannot be evaluated: ask]",
+    };
+    let name = if finding.reason.starts_with(&format!("{}:", finding.check)) {
+        String::new()
+    } else {
+        format!("{}: ", finding.check)
+    };
+    format!("{name}{}{about}", finding.reason)
+}
+
+fn evidence(evidence: &Evidence) -> Value {
+    let Evidence { about, quote, start, end, source } = evidence;
+    json!({ "about": about, "quote": quote, "start": start, "end": end, "source": source })
+}
+
+/// What comes from a file or a model cannot move the cursor.
+pub(crate) fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// What holds for a tool: its options, and the rules that its calls pass through.
+pub(crate) struct Options<'g> {
+    guard: &'g Guard,
+    tool: &'g str,
+}
+
+/// Of every listed tool.
+pub(crate) fn options(guard: &Guard) -> impl Iterator<Item = Options<'_>> {
+    guard.tools().map(move |tool| Options { guard, tool })
+}
+
+impl Options<'_> {
+    fn in_force(&self) -> Option<Arc<ToolOptions>> {
+        self.guard.options(self.tool).filter(|options| !options.hidden)
+    }
+
+    /// One line of JSON.
+    pub(crate) fn json(&self) -> String {
+        let Some(options) = self.in_force() else {
+            return json!({ "tool": self.tool, "offered": false }).to_string();
+        };
+        let rule = |check: framegate_guard::definition::CheckInfo| json!({ "name": check.name, "because": check.reason, "otherwise": otherwise(check.on_failure) });
+        let rules: Vec<Value> = self.guard.checks_of(self.tool).into_iter().map(rule).collect();
+        json!({
+            "tool": self.tool,
+            "offered": true,
+            "options": {
+                "arguments": arguments(options.arguments),
+                "undeclared": undeclared(options.undeclared),
+                "invisible": invisible_by(&options.invisible),
+                "schema": schema(&options),
+                "mode": mode(self.mode(&options)),
+            },
+            "rules": rules,
+        })
+        .to_string()
+    }
+
+    /// Lines for people.
+    pub(crate) fn text(&self) -> String {
+        let Some(options) = self.in_force() else {
+            return visible(&format!("{}: not offered", self.tool));
+        };
+        let mut lines = vec![format!(
+            "{}: arguments {}, undeclared {}, invisible {}, schema of the {}, mode {}",
+            self.tool,
+            arguments(options.arguments),
+            undeclared(options.undeclared),
+            match invisible_by(&options.invisible) {
+                Value::String(word) => word,
+                by => by.to_string(),
+            },
+            schema(&options),
+            mode(self.mode(&options)),
+        )];
+        let rule = |check: framegate_guard::definition::CheckInfo| {
+            format!("  rule {} (otherwise {}): {}", check.name, otherwise(check.on_failure), check.reason)
+        };
+        lines.extend(self.guard.checks_of(self.tool).into_iter().map(rule));
+        lines.iter().map(|line| visible(line)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn mode(&self, options: &ToolOptions) -> Mode {
+        if self.guard.is_monitoring() { Mode::Monitor } else { options.mode }
+    }
+}
+
+fn arguments(arguments: Arguments) -> &'static str {
+    match arguments {
+        Arguments::Strict => "strict",
+        Arguments::Coerce => "coerce",
+        Arguments::Unchecked => "unchecked",
+    }
+}
+
+fn undeclared(undeclared: Undeclared) -> &'static str {
+    match undeclared {
+        Undeclared::Schema => "schema",
+        Undeclared::Refuse => "refuse",
+    }
+}
+
+fn invisible(invisible: Invisible) -> &'static str {
+    match invisible {
+        Invisible::Refuse => "refuse",
+        Invisible::Allow => "allow",
+    }
+}
+
+/// A word, or where arguments differ a word for each of these and `*` for the rest.
+fn invisible_by(by: &InvisibleBy) -> Value {
+    if by.arguments.is_empty() {
+        return invisible(by.otherwise).into();
+    }
+    let mut all: serde_json::Map<String, Value> =
+        by.arguments.iter().map(|(name, one)| (name.clone(), invisible(*one).into())).collect();
+    all.insert("*".to_owned(), invisible(by.otherwise).into());
+    all.into()
+}
+
+/// Whose schema counts.
+fn schema(options: &ToolOptions) -> &'static str {
+    if options.schema.is_some() { "policy" } else { "server" }
+}
+
+fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Enforce => "enforce",
+        Mode::Monitor => "monitor",
+    }
+}
+
+fn otherwise(on_failure: OnFailure) -> &'static str {
+    match on_failure {
+        OnFailure::Ask => "ask",
+        OnFailure::Deny => "deny",
+    }
+}

@@ -1,0 +1,104 @@
+//! Where a session begins: its policy is loaded, from the command line or from its first line.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use framegate_guard::world::World;
+
+use super::event::{self, Event};
+use super::{Played, Player};
+use crate::args::FactArgs;
+use crate::policy_file::{self, LoadedPolicy, PolicyFileError};
+
+/// What a session decides by until it says otherwise.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    /// What the server is called.
+    pub(crate) server: String,
+    /// Policy files that the session names are relative to it.
+    pub(crate) folder: PathBuf,
+    pub(crate) facts: FactArgs,
+    pub(crate) world: Arc<dyn World>,
+}
+
+/// A session, from its first line on.
+pub(crate) struct Stage {
+    setting: Setting,
+    player: Option<Player>,
+    /// The policy came from the command line: what the session says of it does not count.
+    is_given: bool,
+}
+
+/// Why a line was not played.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StageError {
+    #[error("{0}")]
+    Line(String),
+    #[error("{NO_POLICY}")]
+    NoPolicy,
+    #[error("the policy cannot be used\n{0}")]
+    Policy(#[from] PolicyFileError),
+}
+
+impl Stage {
+    /// A session that names its policy itself.
+    pub(crate) fn new(setting: Setting) -> Self {
+        Self { setting, player: None, is_given: false }
+    }
+
+    /// A session under this policy; and what is odd about the policy.
+    ///
+    /// # Errors
+    /// [`StageError::Policy`].
+    pub(crate) fn under(setting: Setting, policy: &Path) -> Result<(Self, Vec<String>), StageError> {
+        let loaded = policy_file::load(policy, &setting.facts)?;
+        let mut stage = Self { setting, player: None, is_given: true };
+        let warnings = stage.begin(loaded);
+        Ok((stage, warnings))
+    }
+
+    /// Who plays, once the policy is known.
+    pub(crate) fn player(&self) -> Option<&Player> {
+        self.player.as_ref()
+    }
+
+    /// Whether the session said which tools there are.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.player.as_ref().is_some_and(|player| player.guard().is_listed())
+    }
+
+    /// Plays one line.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub(crate) fn line(&mut self, line: &[u8]) -> Result<Played, StageError> {
+        match (event::read(line).map_err(StageError::Line)?, &mut self.player) {
+            (Event::Nothing, _) => Ok(Played::Nothing),
+            (Event::Policy(_) | Event::PolicyText(_), Some(_)) if self.is_given => Ok(Played::Nothing),
+            (event, Some(player)) => player.play(event).map_err(StageError::Line),
+            (Event::Policy(file), None) => {
+                let loaded = policy_file::load(&self.setting.folder.join(file), &self.setting.facts)?;
+                Ok(Played::Listed(self.begin(loaded)))
+            }
+            (Event::PolicyText(text), None) => self.begin_with(&text).map(Played::Listed),
+            (_, None) => Err(StageError::NoPolicy),
+        }
+    }
+
+    fn begin_with(&mut self, text: &str) -> Result<Vec<String>, StageError> {
+        const NAME: &str = "policy_text";
+        let loaded = policy_file::parse(NAME, text.as_bytes(), &self.setting.folder)
+            .map_err(PolicyFileError::Policy)?;
+        let loaded = policy_file::with_facts(loaded, Path::new(NAME), &self.setting.facts)?;
+        Ok(self.begin(loaded))
+    }
+
+    fn begin(&mut self, loaded: LoadedPolicy) -> Vec<String> {
+        let LoadedPolicy { policy, facts, warnings, .. } = loaded;
+        self.player = Some(Player::new(policy, &self.setting.server, facts, Arc::clone(&self.setting.world)));
+        warnings
+    }
+}
+
+/// Said where a session has begun and nobody said by which policy.
+const NO_POLICY: &str = r#"no policy: give --policy FILE, or begin the session with {"policy":"FILE"}"#;
