@@ -6,10 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::json::{Document, Value};
+use bytes::Bytes;
+
+use crate::json::{Document, Limits, Value};
 use crate::look::{fold, look_alike};
 use crate::policy::{Bound, BoundTool, Listed, Listing, Policy};
 use crate::schema::Schema;
+use crate::trace::ListedAs;
 
 /// Every tool that was listed.
 #[derive(Debug, Clone, Default)]
@@ -128,6 +131,64 @@ impl Catalogue {
             *tool = Arc::new(tool.doubted(doubt));
         }
         (next, warning)
+    }
+
+    /// What a record says of a tool; nothing when no tools were known.
+    pub(crate) fn of(listed: &ListedAs, tool: &str, policy: (&Policy, &str)) -> Option<Catalogue> {
+        let none = Catalogue::default();
+        match listed {
+            ListedAs::Unknown => None,
+            ListedAs::Missing { names } => {
+                let named = |name: &String| (name.clone(), Ok(Document::empty_object()));
+                Some(none.adopt(policy, false, names.iter().map(named)).0)
+            }
+            ListedAs::Tool { definition, doubt } => {
+                let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+                let unread = || Err("its definition was never readable".to_owned());
+                let read = |text: &Bytes| Document::read(text.clone(), &whole).map_err(|why| why.to_string());
+                let definition = definition.as_ref().map_or_else(unread, read);
+                let mut catalogue = none.adopt(policy, false, [(tool.to_owned(), definition)]).0;
+                if let (Some(doubt), Some(tool)) = (doubt, catalogue.tools.get_mut(tool)) {
+                    *tool = Arc::new(tool.doubted(doubt.clone()));
+                }
+                Some(catalogue)
+            }
+        }
+    }
+
+    /// The same with one tool more.
+    pub(crate) fn with(
+        &self,
+        policy: &Policy,
+        server: &str,
+        name: &str,
+        definition: Document,
+    ) -> (Catalogue, Vec<String>) {
+        if self.tools.contains_key(name) {
+            if self.knows(name, &definition) {
+                return (self.clone(), Vec::new());
+            }
+            let (next, warning) = self.doubting(name, &definition);
+            return (next, vec![warning]);
+        }
+        let alone = Catalogue { first: self.first.clone(), ..Catalogue::default() };
+        // What the policy says of tools that are not in this listing of one is not wrong yet.
+        let (alone, _) = alone.adopt((policy, server), false, [(name.to_owned(), Ok(definition))]);
+        let mut warnings = Vec::new();
+        for (name, tool) in &alone.tools {
+            warnings.extend(tool.bound.problems.iter().map(ToString::to_string));
+            if let Some(why) = tool.schema.as_ref().err().or(tool.doubt.as_ref()) {
+                warnings.push(format!("tool `{name}`: {why}; its calls ask"));
+            }
+        }
+        let mut next = Catalogue { first: alone.first, ..self.clone() };
+        next.tools.extend(alone.tools);
+        next.folds.extend(alone.folds);
+        (next, warnings)
+    }
+
+    pub(crate) fn definition(&self, name: &str) -> Option<&Arc<Document>> {
+        self.first.get(name)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use crate::finding::{Effect, Evidence, Finding};
+use crate::finding::{Effect, Evidence, Finding, NextStep};
 use crate::json::Value;
 use crate::permit::Permit;
 use crate::proposal::CallKey;
@@ -33,12 +33,54 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// The check that a person who was asked said no.
+pub(crate) const APPROVAL: &str = "approval";
+
+/// A person's yes to what was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// Who.
+    pub by: String,
+    /// [`Decision::approval_key`] of what was shown.
+    pub key: String,
+    /// The call that was shown.
+    pub call: CallKey,
+    /// Its own id.
+    pub call_id: Option<String>,
+    /// All that stood against it.
+    pub findings: Vec<Finding>,
+}
+
+impl Approval {
+    /// A yes to this decision.
+    #[must_use]
+    pub fn of(shown: &Decision, by: &str) -> Approval {
+        Approval {
+            by: by.to_owned(),
+            key: shown.approval_key.clone(),
+            call: shown.call,
+            call_id: shown.call_id.clone(),
+            findings: shown.findings.clone(),
+        }
+    }
+
+    fn covers(&self, decision: &Decision) -> bool {
+        let shown = |finding: &Finding| {
+            let same = |other: &&Finding| other.check == finding.check && other.reason == finding.reason;
+            finding.effect != Effect::Deny && self.findings.iter().any(|other| same(&other))
+        };
+        self.call == decision.call
+            && self.call_id == decision.call_id
+            && decision.findings.iter().filter(|finding| !finding.monitor).all(shown)
+    }
+}
+
 /// What was decided on one call.
 #[derive(Debug, Clone)]
 pub struct Decision {
     /// What is to happen.
     pub outcome: Outcome,
-    /// What would happen if nothing were set to *monitor*; `outcome <= would`.
+    /// What would happen if nothing were set to *monitor* and nobody had approved; `outcome <= would`.
     pub would: Outcome,
     /// The tool, as called.
     pub tool: String,
@@ -60,6 +102,8 @@ pub struct Decision {
     pub answers: Answers,
     /// [`crate::policy::Policy::digest`] of the policy that decided; zeros without one.
     pub policy: [u8; 32],
+    /// The yes of a person, by which it is allowed although something stands against it.
+    pub approval: Option<Approval>,
     /// What a person approves who approves: this tool, this call, these arguments, these reasons. Empty when
     /// nothing stands against the call.
     pub approval_key: String,
@@ -88,12 +132,33 @@ impl Decision {
             call: CallKey::of(tool, arguments),
             answers: Answers::default(),
             policy: [0; 32],
+            approval: None,
             approval_key: String::new(),
         };
         if decision.would != Outcome::Allow {
             decision.approval_key = approval_key(&decision);
         }
         decision
+    }
+
+    /// The decision with a person's yes as a further input. It allows only this very call, and only if everything
+    /// that stands against it is among what was shown; it never overrides a deny.
+    #[must_use]
+    pub fn with_approval(mut self, approval: Approval) -> Decision {
+        if self.outcome == Outcome::Ask && approval.covers(&self) {
+            self.outcome = Outcome::Allow;
+            self.approval = Some(approval);
+        }
+        self
+    }
+
+    /// The decision after a person's no.
+    #[must_use]
+    pub fn declined(mut self, by: &str) -> Decision {
+        let reason = format!("{by} was asked and declined the call");
+        self.findings.insert(0, Finding::new(APPROVAL, Effect::Deny, NextStep::TellUser, reason));
+        (self.outcome, self.would, self.approval) = (Outcome::Deny, Outcome::Deny, None);
+        self
     }
 
     /// The findings that decide, or would: what could not be evaluated is none when something failed. What is
@@ -177,7 +242,6 @@ fn approval_key(decision: &Decision) -> String {
 mod tests {
     use super::*;
     use crate::json::{Document, Limits};
-    use crate::refusal::NextStep;
 
     fn conclude(findings: Vec<Finding>) -> Decision {
         let arguments = Document::read(r#"{"a":1}"#.into(), &Limits::default()).unwrap();

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::cel;
-use crate::json::{Document, Value};
+use crate::json::{Document, Limits, Value};
 use crate::policy::Policy;
 
 /// Values of the facts a policy declares. Cheap to clone.
@@ -34,6 +36,26 @@ impl Facts {
         };
         let all = declared.iter().map(|(name, fact)| (name.clone(), value(name, &fact.default)));
         Ok(Facts(Arc::new(all.collect())))
+    }
+
+    /// What a record says, as far as the policy declares it; for the rest its defaults. And what it does not
+    /// declare, or declares otherwise.
+    pub(crate) fn replayed(
+        policy: &Policy,
+        recorded: &BTreeMap<String, Option<Bytes>>,
+    ) -> (Facts, Vec<String>) {
+        let mut given = BTreeMap::new();
+        let mut lost = Vec::new();
+        for (name, text) in recorded.iter().filter_map(|(name, text)| Some((name, text.as_ref()?))) {
+            let value = Document::read(text.clone(), &Limits::default()).ok();
+            match (value, policy.facts().get(name)) {
+                (Some(value), Some(fact)) if fact.check(value.root()).is_ok() => {
+                    given.insert(name.clone(), value);
+                }
+                _ => lost.push(name.clone()),
+            }
+        }
+        (Facts::new(policy, &given).unwrap_or_default(), lost)
     }
 
     /// The value of a fact.

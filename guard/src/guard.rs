@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::call_shape::{CallShape, ParsedCall};
 use crate::catalogue::{Catalogue, Tool};
 use crate::check::arguments::{self, Checked};
 use crate::check::env::CallEnv;
 use crate::check::rules;
-use crate::decision::{Decision, Outcome};
-use crate::definition::CheckInfo;
+use crate::decision::{APPROVAL, Decision, Outcome};
+use crate::definition::{CheckInfo, Definition, in_deciding_order, rules_text};
 use crate::facts::Facts;
 use crate::finding::{Effect, Finding, NextStep};
 use crate::json::{Document, Value};
@@ -15,8 +16,10 @@ use crate::ledger::Snapshot;
 use crate::messages::Conversation;
 use crate::policy::{Arguments, Mode, Otherwise, Passage, Policy, ToolOptions};
 use crate::refusal::{FindingView, Language, OnFailure, REASON_CHARS_MAX, REASONS_MAX, Refusal, plain};
+use crate::rust_rule::{RuleError, RuleInput, RustRule};
 use crate::schema::{Coerced, Mismatch};
 use crate::session::Session;
+use crate::trace::Trace;
 use crate::world::{Recorded, World};
 
 /// The check that a tool is offered at all.
@@ -25,6 +28,10 @@ const KNOWN_TOOL: &str = "known_tool";
 const TOOL_CERTAIN: &str = "tool_certain";
 /// The check that the policy makes sense for a tool.
 const POLICY_FITS: &str = "policy_fits";
+
+/// The guard's own checks: no rule may be called like one.
+pub(crate) const CHECKS: [&str; 6] =
+    [KNOWN_TOOL, TOOL_CERTAIN, POLICY_FITS, arguments::SCHEMA, arguments::NAME, APPROVAL];
 
 /// A call to decide on.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +42,12 @@ pub struct Call<'a> {
     pub id: Option<&'a str>,
     /// The arguments; missing or null ones are the empty object ([`Document::empty_object`]).
     pub arguments: Value<'a>,
+}
+
+impl<'a> From<&'a ParsedCall> for Call<'a> {
+    fn from(call: &'a ParsedCall) -> Call<'a> {
+        Call { tool: &call.name, id: call.id.as_deref(), arguments: call.arguments.root() }
+    }
 }
 
 /// A request that is no call.
@@ -71,6 +84,8 @@ pub struct Guard {
     is_monitoring: bool,
     /// The server offers resources: files may leave by a way that no call takes.
     has_resources: bool,
+    /// In deciding order: those that deny, then those that ask.
+    rust_rules: Arc<[RustRule]>,
 }
 
 impl Guard {
@@ -78,15 +93,44 @@ impl Guard {
     #[must_use]
     pub fn new(policy: Policy, server: &str, facts: Facts) -> Guard {
         let language = Arc::new(Language::english());
+        let (server, rust_rules) = (server.into(), Arc::new([]));
         Guard {
             policy,
-            server: server.into(),
+            server,
             facts,
             catalogue: None,
             language,
             is_monitoring: false,
             has_resources: false,
+            rust_rules,
         }
+    }
+
+    /// One rule more, beside those of the policy.
+    ///
+    /// # Errors
+    /// [`RuleError`] when its name is empty or taken.
+    pub fn with_rule(&self, rule: RustRule) -> Result<Guard, RuleError> {
+        if rule.name.is_empty() {
+            return Err(RuleError::NoName);
+        }
+        let mut names = self.policy.rules().iter().map(|other| &other.name);
+        let mut own = self.rust_rules.iter().map(|other| &other.name);
+        if names.any(|name| *name == rule.name)
+            || own.any(|name| *name == rule.name)
+            || CHECKS.contains(&rule.name.as_str())
+        {
+            return Err(RuleError::Taken(rule.name));
+        }
+        let mut rules: Vec<RustRule> = self.rust_rules.iter().cloned().chain([rule]).collect();
+        rules.sort_by_key(|rule| rule.otherwise);
+        Ok(Guard { rust_rules: rules.into(), ..self.clone() })
+    }
+
+    /// The rules given in Rust, in deciding order.
+    #[must_use]
+    pub fn rust_rules(&self) -> &[RustRule] {
+        &self.rust_rules
     }
 
     /// Decides, and lets nothing follow: every finding is one that is only observed.
@@ -173,6 +217,27 @@ impl Guard {
         self.catalogue.as_ref().is_some_and(|catalogue| catalogue.knows(tool, definition))
     }
 
+    /// The guard with one tool more than it knows. A tool it knows, defined otherwise, is doubted: its calls ask.
+    #[must_use]
+    pub fn with_tool(&self, name: &str, definition: Document) -> (Guard, Vec<String>) {
+        let before = self.catalogue.clone().unwrap_or_default();
+        let (catalogue, warnings) = before.with(&self.policy, &self.server, name, definition);
+        (Guard { catalogue: Some(Arc::new(catalogue)), ..self.clone() }, warnings)
+    }
+
+    /// The definition by which a listed tool's calls are judged.
+    #[must_use]
+    pub fn tool_definition(&self, tool: &str) -> Option<&Arc<Document>> {
+        self.tool(tool)?;
+        self.catalogue.as_ref()?.definition(tool)
+    }
+
+    /// Why a listed tool cannot be relied on, if so.
+    #[must_use]
+    pub fn doubt_of(&self, tool: &str) -> Option<&str> {
+        self.tool(tool)?.doubt.as_deref()
+    }
+
     /// The guard after this definition of a listed tool was shown to the client, which is another than the one
     /// its calls are judged by: they ask. And what a person should know of it.
     #[must_use]
@@ -210,12 +275,28 @@ impl Guard {
     /// Whether any rule reads what was said: then tool outputs belong into the session.
     #[must_use]
     pub fn reads_conversation(&self) -> bool {
+        if !self.rust_rules.is_empty() {
+            return true;
+        }
         let definitions = self.policy.definitions().iter().map(|definition| &definition.value);
         let rules =
             self.policy.rules().iter().flat_map(|rule| rule.when.iter().chain(std::iter::once(&rule.that)));
         let mut variables =
             rules.chain(definitions).flat_map(|condition| &condition.expression.reads().variables);
         variables.any(|name| name == "conversation" || name == "user_request")
+    }
+
+    /// The guard as it was when `trace` was made, as far as the record says: this policy, these rules and words,
+    /// the record's server, facts and tool.
+    pub(crate) fn as_of(&self, trace: &Trace, facts: Facts) -> Guard {
+        let (policy, server) = (self.policy.clone(), Arc::<str>::from(trace.server.as_str()));
+        let catalogue = Catalogue::of(&trace.listed, &trace.tool, (&policy, &server)).map(Arc::new);
+        Guard { policy, server, facts, catalogue, is_monitoring: trace.is_monitoring, ..self.clone() }
+    }
+
+    /// [`Guard::monitoring`] alone.
+    pub(crate) fn is_set_to_monitor(&self) -> bool {
+        self.is_monitoring
     }
 
     fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
@@ -327,6 +408,12 @@ impl Guard {
         env.schema = schema.and_then(|schema| schema.as_deref().ok());
         env.definitions = &bound.definitions;
         rules::check(&bound.rules, &env, are_valid, findings);
+        if are_valid {
+            let (facts, server, tool) = (&self.facts, &*self.server, call.tool);
+            let input = RuleInput { server, tool, arguments: decided, facts, session, world };
+            let named = self.rust_rules.iter().filter(|rule| rule.names(server, tool));
+            findings.extend(named.filter_map(|rule| rule.judge(&input)));
+        }
         coerced
     }
 
@@ -404,6 +491,15 @@ impl Guard {
         text
     }
 
+    /// What the model should do next, alone: by kind of failure, then in the policy author's words.
+    #[must_use]
+    pub fn advice(&self, decision: &Decision) -> String {
+        let mut lines = vec![self.with_refusal(decision, |refusal| refusal.advice())];
+        lines.extend(advice(decision).into_iter().map(|line| format!("- {line}")));
+        lines.retain(|line| !line.is_empty());
+        lines.join("\n")
+    }
+
     /// What failed, alone.
     #[must_use]
     pub fn summary(&self, decision: &Decision) -> String {
@@ -414,6 +510,22 @@ impl Guard {
     pub fn with_refusal<T>(&self, decision: &Decision, then: impl FnOnce(&Refusal<'_>) -> T) -> T {
         let views: Vec<FindingView<'_>> = decision.standing().map(view).collect();
         then(&Refusal { tool: &decision.tool, findings: &views, language: &self.language })
+    }
+
+    /// A listed tool as a model is shown it, with the rules its calls are held to. Nothing when it is not listed
+    /// or not offered.
+    #[must_use]
+    pub fn definition(&self, tool: &str, shape: CallShape) -> Option<String> {
+        let options = self.options(tool).filter(|options| !options.hidden)?;
+        let definition = self.tool_definition(tool)?.root();
+        let none = Document::empty_object();
+        let schema = match &options.schema {
+            Some(schema) => schema.document().root(),
+            None => definition.get("inputSchema").unwrap_or(none.root()),
+        };
+        let description = definition.get("description").and_then(Value::as_str).unwrap_or_default();
+        let rules = rules_text(&self.language, &self.checks_of(tool));
+        Some(Definition { name: tool, description, schema }.json(shape, rules.as_deref()))
     }
 
     /// The checks that a tool's calls pass through, in deciding order.
@@ -432,7 +544,13 @@ impl Guard {
                 Otherwise::Deny => OnFailure::Deny,
             },
         };
-        bound.rules.iter().map(rule).collect()
+        let own = self.rust_rules.iter().filter(|rule| rule.names(&self.server, tool));
+        let own = own.map(|rule| CheckInfo {
+            name: rule.name.clone(),
+            reason: rule.because.clone(),
+            on_failure: rule.on_failure(),
+        });
+        in_deciding_order(bound.rules.iter().map(rule).chain(own).collect())
     }
 
     /// What of a result's `structuredContent` does not fit the tool's `outputSchema`. Nothing follows from it.

@@ -25,6 +25,12 @@ pub struct Snapshot<'a> {
 }
 
 impl Snapshot<'_> {
+    /// No past.
+    #[must_use]
+    pub fn nothing() -> Snapshot<'static> {
+        Snapshot { past: None }
+    }
+
     /// Whether this very call was sent before and is not known to have failed.
     #[must_use]
     pub fn is_made(&self, call: &CallKey) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! It knows no protocol, does no input or output, asks no clock and reads no environment.
 
+pub mod agent;
 pub mod call_shape;
 mod catalogue;
 pub mod cel;
@@ -22,11 +23,15 @@ pub mod permit;
 pub mod policy;
 pub mod proposal;
 pub mod refusal;
+mod rust_rule;
 pub mod schema;
 pub mod session;
 pub mod text;
+pub mod trace;
 pub mod world;
 
+pub use agent::Agent;
 pub use decision::{Decision, Outcome};
 pub use facts::Facts;
 pub use guard::{Call, Guard, MethodCall, Ruled};
+pub use rust_rule::{Judge, RuleError, RuleInput, RustRule};

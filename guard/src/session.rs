@@ -57,6 +57,12 @@ impl Session {
         Session { window, ..Session::default() }
     }
 
+    /// How much it keeps.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
     /// Adds a message.
     pub fn add(&mut self, message: Message) {
         self.push(Some(message.role), message.text);
