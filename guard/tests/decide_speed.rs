@@ -1,6 +1,7 @@
 //! How long a decision takes: `cargo test --release -p framegate-guard --test decide_speed -- --ignored --nocapture`.
 
-#![expect(clippy::unwrap_used, reason = "the data is the test's own")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "the data is the test's own")]
+#![expect(clippy::print_stdout, reason = "a measurement is there to be read")]
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::Snapshot;
 use framegate_guard::policy::Policy;
+use framegate_guard::proposal::CallKey;
 use framegate_guard::session::Session;
 use framegate_guard::world::{self, Unknown, World};
 use framegate_guard::{Call, Facts, Guard, Outcome};
@@ -76,7 +78,9 @@ fn a_decision_takes_microseconds() {
     let session = Session::default();
     println!("call of {} bytes", call.len());
     time("read", || drop(black_box(Document::read(call.clone().into(), &Limits::default()))));
-    time("key", || drop(black_box(framegate_guard::proposal::CallKey::of("write_file", document.root()))));
+    time("key", || {
+        black_box(CallKey::of("write_file", document.root()));
+    });
     for (rules, limit_us) in [(0, 15), (5, 15), (50, 40)] {
         let guard = guard(rules);
         let call = Call { tool: "write_file", id: None, arguments: document.root() };
