@@ -133,6 +133,7 @@ impl Bridge {
 
     pub(super) fn odd_client_frame(&self, frame: &Frame) -> Verdict {
         match wire::client_frame(frame, &self.limits()) {
+            Ok(None) if self.guard().is_monitoring() => Verdict::Forward,
             Ok(None) => Verdict::Drop { to_client: Vec::new() },
             // An answer that nobody waits for.
             Ok(Some(_)) if self.guard().is_monitoring() => Verdict::Forward,
