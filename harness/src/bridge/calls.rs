@@ -161,7 +161,7 @@ impl Inner {
         let machine = json!({
             "outcome": decision.outcome.to_string(),
             "tool": decision.tool,
-            "failed": decision.deciding().map(|finding| finding.check.as_str()).collect::<Vec<_>>(),
+            "failed": decision.failed().collect::<Vec<_>>(),
             "reasons": decision.reasons().collect::<Vec<_>>(),
             "approvalKey": decision.approval_key,
             "executed": false,
