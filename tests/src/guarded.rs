@@ -43,6 +43,8 @@ pub struct Start<'a> {
     pub options: &'a [&'a str],
     /// `server_frames` of a case.
     pub script: Value,
+    /// Files that the policy names, put beside it.
+    pub files: &'a [PathBuf],
 }
 
 impl Start<'_> {
@@ -54,6 +56,10 @@ impl Start<'_> {
         let case = json!({ "server_frames": self.script });
         fs::write(&script, case.to_string()).expect("the script can be written");
         let mut options: Vec<String> = self.options.iter().map(|option| (*option).to_owned()).collect();
+        for file in self.files {
+            let copy = folder.path().join(file.file_name().unwrap_or_default());
+            fs::copy(file, copy).expect("a policy's file can be copied");
+        }
         if let Some(policy) = self.policy {
             let file = policy_file(&folder);
             fs::write(&file, policy).expect("the policy can be written");
@@ -67,7 +73,7 @@ impl Start<'_> {
 impl Guarded {
     /// Starts with a policy alone.
     pub fn start(wrapper: &Wrapper, policy: &str, script: Value) -> Self {
-        Start { wrapper, policy: Some(policy), options: &[], script }.now()
+        Start { wrapper, policy: Some(policy), options: &[], script, files: &[] }.now()
     }
 
     /// Where the policy is.
@@ -208,9 +214,9 @@ pub fn decision(answer: &Value) -> &Value {
     &answer["result"]["_meta"]["dev.framegate/decision"]
 }
 
-/// Requests of Framegate's own, and their answers.
+/// Requests of Framegate's own, their answers, and their cancellation.
 fn is_ours(line: &[u8]) -> bool {
-    scan::has(line, br#""id":"framegate-"#)
+    [&br#""id":"framegate-"#[..], br#""requestId":"framegate-"#].iter().any(|mark| scan::has(line, mark))
 }
 
 fn without_ours(bytes: &[u8]) -> Vec<u8> {

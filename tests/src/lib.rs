@@ -7,7 +7,8 @@
 //! - [`server`] is the program behind the binary `fake-server`; it writes down every byte it reads
 //!   and every byte it sends in a record directory.
 //! - [`case`] reads one reproduction case, [`player`] plays its client side, [`checks`] compares.
-//! - [`adapter`] turns a case's neutral `guard` object into a policy; [`guarded`] is a session under one.
+//! - [`adapter`] turns a case's neutral `guard` object into a policy; [`guarded`] is a session under one;
+//!   [`policy_case`] reads the cases of `framegate test`.
 //! - [`transcript`] holds recorded sessions and the awkward ways to cut them; the replaying server
 //!   and the replaying client share it, so both sides agree on whose turn it is.
 //! - [`process`] looks at `/proc`: who is left, who is a zombie, how much memory was used.
@@ -22,6 +23,7 @@ pub mod guarded;
 pub mod mutate;
 pub mod payload;
 pub mod player;
+pub mod policy_case;
 pub mod process;
 pub mod scan;
 pub mod server;

@@ -331,7 +331,8 @@ fn a_list_that_changed_is_listed_again() {
 #[test]
 fn a_session_without_a_policy_is_said_once_and_not_touched() {
     let wrapper = framegate_tests::wrapper!();
-    let start = Start { wrapper: &wrapper, policy: None, options: &[], script: json!([two_tools()]) };
+    let start =
+        Start { wrapper: &wrapper, policy: None, options: &[], script: json!([two_tools()]), files: &[] };
     let mut guarded = start.now();
     guarded.ask(INITIALIZE, "\"open\"");
     guarded.send(INITIALIZED);

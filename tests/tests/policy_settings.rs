@@ -12,7 +12,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use framegate_tests::{
     Guarded, data,
     guarded::{INITIALIZE, Start, WITHIN, call, decision, ping, text, tools},
-    process,
+    process, scan,
     transcript::difference,
 };
 use rustix::process::Signal;
@@ -26,7 +26,7 @@ fn two_tools() -> Value {
 
 fn start(policy: &str, options: &[&str], script: Value) -> Guarded {
     let wrapper = framegate_tests::wrapper!();
-    Start { wrapper: &wrapper, policy: Some(policy), options, script }.now()
+    Start { wrapper: &wrapper, policy: Some(policy), options, script, files: &[] }.now()
 }
 
 fn request(id: &str, method: &str, params: &str) -> String {
@@ -69,13 +69,17 @@ rules: [ { name: never, tools: [safe], that: 'false', because: Never. } ]
         guarded.open();
         guarded.ask(&request("\"tl\"", "tools/list", "{}"), "\"tl\"");
         guarded.ask(&ping("\"odd\""), "\"odd\"");
-        for row in fs::read_to_string(data("smuggling.jsonl")).unwrap().lines() {
+        for (at, row) in fs::read_to_string(data("smuggling.jsonl")).unwrap().lines().enumerate() {
             let row: Value = serde_json::from_str(row).unwrap();
             let mut frame = STANDARD.decode(row["bytes_base64"].as_str().unwrap()).unwrap();
             if !frame.ends_with(b"\n") {
                 frame.push(b'\n');
             }
+            // Most have the same id, and not every one of them is answered.
+            frame = scan::replace(&frame, b"\"id\":7,", format!("\"id\":7{at},").as_bytes());
             guarded.session.client.send(frame, WITHIN).unwrap();
+            let id = format!("\"ping {at}\"");
+            guarded.ask(&ping(&id), &id);
         }
         assert!(is_allowed(&guarded.call("\"c\"", "safe", r#"{"n":"2"}"#)));
         assert!(is_allowed(&guarded.call("\"d\"", "danger", "{}")));
@@ -107,7 +111,8 @@ rules:
     guarded.open();
     assert!(is_allowed(&guarded.call("1", "safe", "{}")));
     let refused = guarded.call("2", "safe", r#"{"no":1}"#);
-    assert_eq!(decision(&refused)["failed"], json!(["enforced"]), "{refused}");
+    assert!(text(&refused).contains("Enforced."), "{refused}");
+    assert!(!text(&refused).contains("Watched."), "the model is told what does not follow: {refused}");
     guarded.end();
     assert!(guarded.stderr().contains("would deny: watched"), "{}", guarded.stderr());
 }
@@ -256,7 +261,6 @@ fn a_call_of_the_default_limit_passes_and_one_byte_more_is_refused() {
     // A build without optimizations may not judge so much in the time it has; the size is no reason.
     let answer = guarded.ask(&call_of(LIMIT, "2"), "2");
     assert!(is_allowed(&answer) || decision(&answer)["failed"][0] == "decision_time", "{answer}");
-    assert!(is_allowed(&guarded.ask(&call_of(1024 * 1024, "3"), "3")));
     guarded.end();
 }
 
@@ -329,7 +333,7 @@ fn facts_come_from_options_files_and_defaults() {
     for (options, arguments, failed) in [
         (&["--fact", "limit=1"][..], "{}", json!(["admins"])),
         (&["--fact", "role=admin"], "{}", Value::Null),
-        (&["--fact", "role=admin"], r#"{"n":1}"#, json!(["small"])),
+        (&["--fact", "role=admin"], r#"{"n":1}"#, json!([])),
         (&["--fact", "role=admin", "--fact", "limit=1.5"], r#"{"n":1.5}"#, Value::Null),
         (&["--fact", "role=admin", "--fact", "limit=1.5"], r#"{"n":1.50001}"#, json!(["small"])),
         (&["--facts", file], r#"{"n":10.5}"#, Value::Null),
