@@ -1,5 +1,6 @@
 //! Every policy case through `framegate run`: the same outcome as `framegate test` expects, the reasons in the
 //! refusal, and what is allowed at the server with the arguments the case says.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     fs,

@@ -5,4 +5,5 @@
 
 pub(crate) mod cache;
 pub(crate) mod process;
+pub(crate) mod programs;
 pub(crate) mod scenario;

@@ -16,9 +16,6 @@ pub(crate) type Client<'a> = dyn Fn(&[String]) -> Command + 'a;
 /// Builds the server command; the folder is fresh for each of the two runs.
 pub(crate) type Server<'a> = dyn Fn(&Path) -> Vec<String> + 'a;
 
-/// Options of `framegate run` for these tests: pure pass-through.
-const RUN_OPTIONS: &[&str] = &[];
-
 /// Far above what any scenario takes, for a machine that is busy building.
 const LIMIT: Duration = Duration::from_secs(90);
 
@@ -26,12 +23,47 @@ const LIMIT: Duration = Duration::from_secs(90);
 pub(crate) fn same_through_framegate(name: &str, client: &Client<'_>, server: &Server<'_>) -> String {
     let scratch = scratch(name);
     let direct = session(&scratch, "direct", client, |folder| server(folder));
-    let wrapped = session(&scratch, "wrapped", client, |folder| wrap(folder, &server(folder)));
+    let wrapped = session(&scratch, "wrapped", client, |folder| wrap(folder, &[], &server(folder)));
     same_bytes(&scratch.join("wrapped"));
     assert_eq!(direct, wrapped, "the client got a different session through framegate");
     // Kept after a failure, to be looked at.
     let _ = fs::remove_dir_all(&scratch);
     wrapped
+}
+
+/// Both runs of a scenario, the second one under a policy.
+pub(crate) struct Guarded {
+    /// What the client printed without Framegate.
+    pub(crate) direct: String,
+    /// What it printed with it.
+    pub(crate) guarded: String,
+    /// The lines it sent in its session.
+    pub(crate) sent: Vec<String>,
+    /// Those that the server got of it.
+    pub(crate) arrived: Vec<String>,
+}
+
+/// Runs the scenario directly and through `run --policy`.
+pub(crate) fn under_policy(name: &str, client: &Client<'_>, server: &Server<'_>, policy: &str) -> Guarded {
+    let scratch = scratch(name);
+    let file = scratch.join("policy.yaml");
+    fs::write(&file, policy).expect("write the policy");
+    let options = ["--policy".to_owned(), file.display().to_string()];
+    let direct = session(&scratch, "direct", client, |folder| server(folder));
+    let guarded = session(&scratch, "guarded", client, |folder| wrap(folder, &options, &server(folder)));
+    let folder = scratch.join("guarded");
+    // The last run is the session; one before it a probe.
+    let last = (1..).take_while(|run| recording(&folder, "a", *run, "c2s").exists()).last();
+    let last = last.expect("the client started its server command");
+    let lines = |tee| {
+        let bytes = fs::read(recording(&folder, tee, last, "c2s")).expect("read a recording");
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect::<Vec<_>>()
+    };
+    let (sent, mut arrived) = (lines("a"), lines("b"));
+    arrived.retain(|line| !line.contains("\"id\":\"framegate-"));
+    let _ = fs::remove_dir_all(&scratch);
+    Guarded { direct, guarded, sent, arrived }
 }
 
 /// A new empty folder for one test.
@@ -56,11 +88,11 @@ fn session(scratch: &Path, run: &str, client: &Client<'_>, server: impl Fn(&Path
     outcome.stdout
 }
 
-fn wrap(folder: &Path, server: &[String]) -> Vec<String> {
+fn wrap(folder: &Path, options: &[String], server: &[String]) -> Vec<String> {
     let path = |name| folder.join(name).display().to_string();
     let tee = env!("CARGO_BIN_EXE_tee");
     let mut argv = vec![tee.to_owned(), path("a"), "--".into(), framegate(), "run".into()];
-    argv.extend(RUN_OPTIONS.iter().map(|option| (*option).to_owned()));
+    argv.extend_from_slice(options);
     argv.extend(["--".into(), tee.into(), path("b"), "--".into()]);
     argv.extend_from_slice(server);
     argv
