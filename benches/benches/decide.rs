@@ -35,7 +35,10 @@ const RULES: [&str; 5] = [
 ];
 
 fn policy(rules: usize) -> String {
-    let mut text = "framegate: 1\nfacts:\n  role: { type: string, default: viewer }\nlists:\n  secrets: ['/.ssh', '/.env', 'id_rsa', '.pem', '.aws/']\ntools:\n  write: {}\nrules:\n".to_owned();
+    let mut text = "framegate: 1\nfacts:\n  role: { type: string, default: viewer }\nlists:\n  secrets: ['/.ssh', '/.env', 'id_rsa', '.pem', '.aws/']\ntools:\n  write: {}\n".to_owned();
+    if rules > 0 {
+        text += "rules:\n";
+    }
     for n in 0..rules {
         let that = RULES[n % RULES.len()];
         text += &format!("  - {{ name: r{n}, tools: [write], that: \"{that}\", because: It must. }}\n");

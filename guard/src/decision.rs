@@ -182,10 +182,15 @@ impl Decision {
         self.deciding().filter(move |finding| !enforces || !finding.monitor)
     }
 
-    /// Names of the checks that failed, denies first.
+    /// Names of the checks that failed, each once, denies first.
     pub fn failed(&self) -> impl Iterator<Item = &str> {
         let failed = self.findings.iter().filter(|finding| finding.effect > Effect::Unevaluated);
-        failed.map(|finding| finding.check.as_str())
+        let mut told: Vec<&str> = Vec::new();
+        failed.map(|finding| finding.check.as_str()).filter(move |name| {
+            let is_new = !told.contains(name);
+            told.extend(is_new.then_some(*name));
+            is_new
+        })
     }
 
     /// Why, in English, denies first.

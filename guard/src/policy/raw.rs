@@ -414,8 +414,7 @@ impl Reader<'_> {
         let when = fields.get("when").map(|node| self.cel(node));
         let that = self.required(&fields, "that").and_then(|node| self.cel(node));
         let otherwise = fields.get("otherwise").map(|node| self.choice(node, OTHERWISE));
-        let because =
-            self.required(&fields, "because").and_then(|node| self.words(node, "a reason for people"));
+        let because = fields.get("because").map(|node| self.words(node, "a reason for people"));
         let advice = fields.get("advice").map(|node| self.words(node, "advice for the model"));
         let mode = fields.get("mode").map(|node| self.choice(node, MODES));
         Some(RawRule {
@@ -424,7 +423,7 @@ impl Reader<'_> {
             when: flat(when)?,
             that: that?,
             otherwise: flat(otherwise)?.map(|at| at.value).unwrap_or_default(),
-            because: because?.value,
+            because: flat(because)?.map(|at| at.value).unwrap_or_default(),
             advice: flat(advice)?.map(|at| at.value),
             mode: flat(mode)?.map(|at| at.value).unwrap_or_default(),
         })
@@ -476,13 +475,12 @@ impl Reader<'_> {
         }
         let fields = self.fields(node, &RULING)?;
         let that = self.required(&fields, "that").and_then(|node| self.cel(node));
-        let because =
-            self.required(&fields, "because").and_then(|node| self.words(node, "a reason for people"));
+        let because = fields.get("because").map(|node| self.words(node, "a reason for people"));
         let otherwise = fields.get("otherwise").map(|node| self.choice(node, OTHERWISE));
         Some(RawPassage::Ruled {
             that: that?,
             otherwise: flat(otherwise)?.map(|at| at.value).unwrap_or_default(),
-            because: because?.value,
+            because: flat(because)?.map(|at| at.value).unwrap_or_default(),
         })
     }
 }
