@@ -11,26 +11,24 @@
 //! Each decision is one step of the ledger. A call counts as made from the step that sends it: an answer that is
 //! lost does not prove that nothing ran. What [`Agent::check`] decided counts only when it is recorded.
 
+mod ends;
 mod error;
+mod look;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::call_shape::CallShape;
 use crate::decision::{Approval, Decision, Outcome};
-use crate::definition::CheckInfo;
 use crate::facts::Facts;
 use crate::function::{CallError, Function, Returned};
 use crate::guard::{Call, Guard};
 use crate::json::{Document, Limits};
 use crate::ledger::{Ledger, LedgerFailure, MemoryLedger, Receipt, SessionKey, Settled, Snapshot, Step};
-use crate::messages::Message;
 use crate::permit::Permit;
 use crate::policy::Policy;
 use crate::proposal::CallKey;
-use crate::refusal::ReplyRole;
 use crate::rust_rule::{RuleError, RustRule};
 use crate::session::Session;
 use crate::trace::Trace;
@@ -346,114 +344,4 @@ impl Agent {
 fn own(call: &Call<'_>) -> Option<Document> {
     let source = call.arguments.document().source().slice(call.arguments.span());
     Document::read(source, &Limits { depth: Limits::DEPTH_MAX, ..Limits::default() }).ok()
-}
-
-// === what happened ===
-
-impl Agent {
-    /// Something was said.
-    pub fn hear(&mut self, message: Message) {
-        self.session.add(message);
-    }
-
-    /// What a call that was made elsewhere gave: its output, or its error as text. Once, and only for a call that
-    /// was allowed. A call that failed may be made again.
-    ///
-    /// # Errors
-    /// [`RecordError`].
-    pub fn record(&mut self, receipt: &Receipt, output: Result<&str, &str>) -> Result<(), RecordError> {
-        let how = if output.is_ok() { Settled::Done } else { Settled::Failed };
-        self.settle(receipt, how)?;
-        self.session.tool_output(&receipt.decision.tool, output.unwrap_or_else(|error| error));
-        Ok(())
-    }
-
-    /// How a call that was made elsewhere ended, where there is nothing to keep of it.
-    ///
-    /// # Errors
-    /// [`RecordError`].
-    pub fn settle(&mut self, receipt: &Receipt, how: Settled) -> Result<(), RecordError> {
-        if receipt.decision.outcome != Outcome::Allow {
-            return Err(RecordError::NotAllowed(receipt.decision.outcome));
-        }
-        let is_checked =
-            self.open.get(&receipt.sequence).is_some_and(|open| matches!(open.stage, Stage::Checked));
-        if !is_checked {
-            return self.end(receipt, how);
-        }
-        self.take(receipt, |_| true).ok_or(RecordError::Ended)?;
-        // It was made without a step of its own: it gets one now.
-        let decision = &receipt.decision;
-        let made =
-            self.ledger.step(&self.key, &mut |_| Step { decision: Arc::clone(decision), is_sent: true })?;
-        self.count(decision.call);
-        self.ended(decision.call, how);
-        Ok(self.ledger.settle(&self.key, made.sequence, how)?)
-    }
-
-    fn end(&mut self, receipt: &Receipt, how: Settled) -> Result<(), RecordError> {
-        self.take(receipt, |stage| matches!(stage, Stage::Sent { .. })).ok_or(RecordError::Ended)?;
-        self.ended(receipt.decision.call, how);
-        Ok(self.ledger.settle(&self.key, receipt.sequence, how)?)
-    }
-
-    fn ended(&mut self, call: CallKey, how: Settled) {
-        if how != Settled::Failed {
-            return;
-        }
-        let left = self.sent.get(&call).map_or(0, |count| count.saturating_sub(1));
-        self.sent.insert(call, left);
-        if left == 0 {
-            self.sent.remove(&call);
-            self.session.forget_made(&call);
-        }
-    }
-}
-
-// === looking ===
-
-impl Agent {
-    /// What was said and done.
-    #[must_use]
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// The guard, with the listed tools.
-    #[must_use]
-    pub fn guard(&self) -> &Guard {
-        &self.guard
-    }
-
-    /// A tool as a model is shown it, with the rules its calls are held to.
-    #[must_use]
-    pub fn definition(&self, tool: &str, shape: CallShape) -> Option<String> {
-        self.guard.definition(tool, shape)
-    }
-
-    /// The checks that a tool's calls pass through, in deciding order.
-    #[must_use]
-    pub fn checks_of(&self, tool: &str) -> Vec<CheckInfo> {
-        self.guard.checks_of(tool)
-    }
-
-    /// What a refused call says to the model.
-    #[must_use]
-    pub fn message(&self, decision: &Decision) -> String {
-        self.guard.message(decision)
-    }
-
-    /// What the model should do next, alone.
-    #[must_use]
-    pub fn advice(&self, decision: &Decision) -> String {
-        self.guard.advice(decision)
-    }
-
-    /// The message that brings a refused call back into a conversation of that shape; for a call without an id,
-    /// which stands for a reply of the agent's own, a note in `role`.
-    #[must_use]
-    pub fn feedback(&self, decision: &Decision, shape: CallShape, role: ReplyRole, reply: &str) -> Json {
-        let id = decision.call_id.as_deref();
-        self.guard.with_refusal(decision, |refusal| refusal.feedback(shape, id, role, reply))
-    }
 }

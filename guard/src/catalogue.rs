@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::json::{Document, Limits, Value};
 use crate::look::{fold, look_alike};
-use crate::policy::{Bound, BoundTool, Listed, Listing, Policy};
+use crate::policy::{Bound, BoundTool, Listed, Listing, Policy, ToolOptions};
 use crate::schema::Schema;
 use crate::trace::ListedAs;
 
@@ -41,6 +41,24 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    /// A tool of which only the policy is known.
+    pub(crate) fn unlisted(policy: &Policy, server: &str, name: &str, options: &ToolOptions) -> Option<Tool> {
+        let unknown = || Err("the server's tools are not known".to_owned());
+        let compile = |schema: &crate::policy::Schema| {
+            Schema::compile(schema.document().root()).map(Arc::new).map_err(|why| why.to_string())
+        };
+        let is_contradicted = policy.options(server, name).is_err();
+        // A listing that is not known has every tool.
+        let bound = policy.bind(server, &Listing::unknown()).0.tool(name)?;
+        Some(Tool {
+            bound,
+            schema: options.schema.as_ref().map_or_else(unknown, compile),
+            output: None,
+            doubt: None,
+            is_contradicted,
+        })
+    }
+
     fn doubted(&self, doubt: String) -> Tool {
         Tool { doubt: Some(doubt), ..self.clone() }
     }
@@ -85,7 +103,7 @@ impl Catalogue {
         let tools = entries.keys().filter_map(|name| {
             let tool = tool(&bound, name, first.get(name).map(AsRef::as_ref), doubts.get(name.as_str()))?;
             if let (Err(why), true) = (&tool.schema, tool.bound.visible()) {
-                warnings.push(format!("tool `{name}`: {why}; its calls ask"));
+                warnings.push(format!("tool `{name}`: its schema cannot be used: {why}; its calls ask"));
             }
             Some((name.clone(), Arc::new(tool)))
         });
@@ -177,9 +195,10 @@ impl Catalogue {
         let mut warnings = Vec::new();
         for (name, tool) in &alone.tools {
             warnings.extend(tool.bound.problems.iter().map(ToString::to_string));
-            if let Some(why) = tool.schema.as_ref().err().or(tool.doubt.as_ref()) {
-                warnings.push(format!("tool `{name}`: {why}; its calls ask"));
+            if let Err(why) = &tool.schema {
+                warnings.push(format!("tool `{name}`: its schema cannot be used: {why}; its calls ask"));
             }
+            warnings.extend(tool.doubt.iter().map(|why| format!("tool `{name}`: {why}; its calls ask")));
         }
         let mut next = Catalogue { first: alone.first, ..self.clone() };
         next.tools.extend(alone.tools);
@@ -245,7 +264,7 @@ fn tool(bound: &Bound, name: &str, definition: Option<&Document>, doubt: Option<
     };
     // A result is only reported on: a schema that cannot be used costs nothing but the report.
     let output = member("outputSchema").and_then(|schema| Schema::compile(schema).ok()).map(Arc::new);
-    let schema = schema.map(Arc::new).map_err(|why| format!("its schema cannot be used: {why}"));
+    let schema = schema.map(Arc::new).map_err(|why| why.to_string());
     Some(Tool { bound, schema, output, doubt: doubt.cloned(), is_contradicted })
 }
 

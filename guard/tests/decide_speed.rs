@@ -42,7 +42,8 @@ const SCHEMA: &str = r#"{"name":"write_file","inputSchema":{"type":"object","pro
     "required":["path","text"],"additionalProperties":false}}"#;
 
 fn guard(rules: usize) -> Guard {
-    let mut text = "framegate: 1\nfacts: { role: { type: string, default: viewer }, limit: { type: number, default: 5000 } }\nlists: { secret: [\"/.ssh\", \"/.env\", id_rsa, .pem, .aws/] }\ntools: { write_file: {} }\nrules:\n".to_owned();
+    let mut text = "framegate: 1\nfacts: { role: { type: string, default: viewer }, limit: { type: number, default: 5000 } }\nlists: { secret: [\"/.ssh\", \"/.env\", id_rsa, .pem, .aws/] }\ntools: { write_file: {} }\n".to_owned();
+    text.push_str(if rules == 0 { "" } else { "rules:\n" });
     for n in 0..rules {
         let that = CONDITIONS[n % CONDITIONS.len()];
         writeln!(text, "  - {{ name: rule_{n}, tools: [write_file], because: B., that: '{that}' }}").unwrap();

@@ -1,0 +1,157 @@
+//! The decision on a call: which checks run, and on what.
+
+use std::sync::Arc;
+
+use super::{Call, Guard};
+use crate::catalogue::Tool;
+use crate::check::arguments::{self, Checked};
+use crate::check::env::CallEnv;
+use crate::check::rules;
+use crate::decision::{APPROVAL, Decision};
+use crate::finding::{Effect, Finding, NextStep};
+use crate::json::Document;
+use crate::ledger::Snapshot;
+use crate::policy::{Arguments, Mode, ToolOptions};
+use crate::rust_rule::RuleInput;
+use crate::schema::Coerced;
+use crate::session::Session;
+use crate::world::{Recorded, World};
+
+/// The check that a tool is offered at all.
+const KNOWN_TOOL: &str = "known_tool";
+/// The check that a tool is what it was when it was first listed.
+const TOOL_CERTAIN: &str = "tool_certain";
+/// The check that the policy makes sense for a tool.
+const POLICY_FITS: &str = "policy_fits";
+
+/// The guard's own checks: no rule may be called like one.
+pub(crate) const CHECKS: [&str; 6] =
+    [KNOWN_TOOL, TOOL_CERTAIN, POLICY_FITS, arguments::SCHEMA, arguments::NAME, APPROVAL];
+
+impl Guard {
+    /// Decides on a call. `past` is what the ledger's step knows of this session.
+    #[must_use]
+    pub fn decide(
+        &self,
+        call: &Call<'_>,
+        session: &Session,
+        past: &Snapshot<'_>,
+        world: &dyn World,
+    ) -> Decision {
+        // No check reads the past yet; `once` and budgets will.
+        let _ = past;
+        let recorded = Recorded::new(world);
+        let mut findings = Vec::new();
+        let coerced = self.judge(call, session, &recorded, &mut findings);
+        let monitors = self.is_monitoring() || self.tool_monitors(call.tool);
+        if monitors {
+            findings.iter_mut().for_each(|finding| finding.monitor = true);
+        }
+        // Monitoring changes no byte: rules saw the repaired values, the server gets what was written.
+        let sent = coerced.as_ref().filter(|_| !monitors);
+        let arguments = sent.map_or(call.arguments, |(_, document)| document.root());
+        let mut decision = Decision::conclude(call.tool, call.id, arguments, findings);
+        if let Some((coerced, _)) = coerced {
+            decision.edits = if monitors { Vec::new() } else { coerced.edits };
+            decision.changes = coerced.changes;
+        }
+        decision.answers = recorded.into_answers();
+        decision.policy = self.policy.digest();
+        decision
+    }
+
+    /// Whether the policy only observes this tool. Where its entries contradict each other it enforces: the
+    /// defaults that stand in for them may be laxer than each of them.
+    fn tool_monitors(&self, tool: &str) -> bool {
+        let observes = |options: &ToolOptions| options.mode == Mode::Monitor;
+        match self.tool(tool) {
+            Some(tool) => !tool.is_contradicted && tool.bound.options.as_deref().is_some_and(observes),
+            None => self.policy.tool(&self.server, tool).as_deref().is_some_and(observes),
+        }
+    }
+
+    fn judge(
+        &self,
+        call: &Call<'_>,
+        session: &Session,
+        world: &dyn World,
+        findings: &mut Vec<Finding>,
+    ) -> Option<(Coerced, Document)> {
+        let options = match self.offered(call.tool) {
+            Ok(options) => options,
+            // What is not offered is judged no further: there is nothing to judge it by.
+            Err(finding) => {
+                findings.push(*finding);
+                return None;
+            }
+        };
+        // Without a listing a policy still decides, by what it says itself.
+        let unlisted = || Tool::unlisted(&self.policy, &self.server, call.tool, &options).map(Arc::new);
+        let Some(tool) = self.tool(call.tool).cloned().or_else(unlisted) else {
+            findings.push(Finding::new(
+                KNOWN_TOOL,
+                Effect::Deny,
+                NextStep::NotOffered,
+                "nothing is known of it",
+            ));
+            return None;
+        };
+        doubts(&tool, call.tool, findings);
+        let schema = tool.schema.as_deref();
+        let is_unknown = options.schema.is_none() && !self.lists(call.tool);
+        let Checked { findings: found, coerced, are_valid } = if is_unknown {
+            // Only what holds for all arguments is checked. That no others may come cannot be told, and asks.
+            let unchecked = ToolOptions { arguments: Arguments::Unchecked, ..(*options).clone() };
+            arguments::check(&unchecked, schema.map_err(String::as_str), call.arguments)
+        } else {
+            arguments::check(&options, schema.map_err(String::as_str), call.arguments)
+        };
+        findings.extend(found);
+        let decided =
+            coerced.as_ref().map_or(call.arguments, |(_, document): &(_, Document)| document.root());
+        let mut env =
+            CallEnv::new((&self.policy, &self.server, call.tool), decided, &self.facts, session, world);
+        env.schema = schema.ok();
+        env.definitions = &tool.bound.definitions;
+        rules::check(&tool.bound.rules, &env, are_valid, findings);
+        if are_valid {
+            let (facts, server, tool) = (&self.facts, &*self.server, call.tool);
+            let input = RuleInput { server, tool, arguments: decided, facts, session, world };
+            let named = self.rust_rules.iter().filter(|rule| rule.names(server, tool));
+            findings.extend(named.filter_map(|rule| rule.judge(&input)));
+        }
+        coerced
+    }
+
+    /// Whether a tool may be called at all; compared byte for byte with what the server listed.
+    fn offered(&self, name: &str) -> Result<Arc<ToolOptions>, Box<Finding>> {
+        let deny = |next, reason| Box::new(Finding::new(KNOWN_TOOL, Effect::Deny, next, reason));
+        if let Some(catalogue) = &self.catalogue
+            && catalogue.tool(name).is_none()
+        {
+            return Err(match catalogue.resembled(name).filter(|(listed, _)| self.offers(listed)) {
+                Some((listed, how)) => deny(
+                    NextStep::UseAsWritten,
+                    format!("there is no tool of this name; it {how} from `{listed}`"),
+                ),
+                None => deny(NextStep::NotOffered, "the server lists no tool of this name".to_owned()),
+            });
+        }
+        let hidden = || deny(NextStep::NotOffered, "the policy does not offer this tool".to_owned());
+        match self.options(name) {
+            Some(options) if !options.hidden => Ok(options),
+            _ => Err(hidden()),
+        }
+    }
+}
+
+/// What makes it uncertain what this tool is, or what the policy says of it.
+fn doubts(tool: &Tool, name: &str, findings: &mut Vec<Finding>) {
+    let mut ask = |check, reason| findings.push(Finding::new(check, Effect::Ask, NextStep::TellUser, reason));
+    if let Some(doubt) = &tool.doubt {
+        ask(TOOL_CERTAIN, format!("`{name}`: {doubt}"));
+    }
+    for problem in &tool.bound.problems {
+        ask(POLICY_FITS, format!("the policy cannot be applied to this tool: {}", problem.message()));
+    }
+}

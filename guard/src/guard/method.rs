@@ -1,0 +1,76 @@
+//! Requests that are no calls: `methods:` and `server_requests:`.
+
+use super::Guard;
+use crate::check::env::CallEnv;
+use crate::check::rules;
+use crate::decision::Outcome;
+use crate::json::{Document, Value};
+use crate::policy::{Otherwise, Passage};
+use crate::session::Session;
+use crate::world::World;
+
+/// A request that is no call.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodCall<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// Its params.
+    pub params: Option<Value<'a>>,
+    /// The server sent it; otherwise the client did.
+    pub is_servers: bool,
+}
+
+/// What becomes of a request that is no call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruled {
+    /// What is to happen.
+    pub outcome: Outcome,
+    /// What would happen if nothing were set to *monitor*; `outcome <= would`.
+    pub would: Outcome,
+    /// Why, for people; empty when it passes.
+    pub text: String,
+}
+
+impl Guard {
+    /// Decides on a request that is no call, by `methods:` and `server_requests:`.
+    #[must_use]
+    pub fn method(&self, call: &MethodCall<'_>, session: &Session, world: &dyn World) -> Ruled {
+        let (would, text) = self.rule_on(call, session, world);
+        Ruled { outcome: if self.is_monitoring() { Outcome::Allow } else { would }, would, text }
+    }
+
+    fn rule_on(&self, call: &MethodCall<'_>, session: &Session, world: &dyn World) -> (Outcome, String) {
+        let methods = if call.is_servers { self.policy.server_requests() } else { self.policy.methods() };
+        let ruling = match methods.of(call.method) {
+            Passage::Pass => return (Outcome::Allow, String::new()),
+            Passage::Deny => {
+                return (Outcome::Deny, format!("the policy does not let `{}` pass", call.method));
+            }
+            Passage::Ruled(ruling) => ruling,
+        };
+        let none = Document::empty_object();
+        let mut env =
+            CallEnv::new((&self.policy, &self.server, ""), none.root(), &self.facts, session, world);
+        env.params = Some(call.params.unwrap_or(none.root()));
+        env.method = call.method;
+        let (outcome, why) = match rules::holds(&ruling.that.expression, &env) {
+            Ok(true) => return (Outcome::Allow, String::new()),
+            Ok(false) if ruling.because.is_empty() => {
+                (outcome_of(ruling.otherwise), format!("`{}` does not hold", ruling.that.expression.source()))
+            }
+            Ok(false) => (outcome_of(ruling.otherwise), ruling.because.clone()),
+            Err(failure) => {
+                let why = format!("the policy's ruling cannot be evaluated: {}", failure.message);
+                (Outcome::Ask, why)
+            }
+        };
+        (outcome, format!("`{}` was not passed on: {why}", call.method))
+    }
+}
+
+fn outcome_of(otherwise: Otherwise) -> Outcome {
+    match otherwise {
+        Otherwise::Ask => Outcome::Ask,
+        Otherwise::Deny => Outcome::Deny,
+    }
+}

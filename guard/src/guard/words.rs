@@ -1,0 +1,108 @@
+//! What a guard tells the model: why a call was refused, what to do next, and which rules there are.
+
+use std::sync::Arc;
+
+use super::Guard;
+use crate::call_shape::CallShape;
+use crate::decision::Decision;
+use crate::definition::{CheckInfo, Definition, in_deciding_order, rules_text};
+use crate::finding::{Effect, Finding};
+use crate::json::{Document, Value};
+use crate::policy::Otherwise;
+use crate::refusal::{FindingView, OnFailure, REASON_CHARS_MAX, REASONS_MAX, Refusal, plain};
+
+impl Guard {
+    /// What a refused call says to the model: what failed, then what to do next.
+    #[must_use]
+    pub fn message(&self, decision: &Decision) -> String {
+        let mut text = self.with_refusal(decision, |refusal| refusal.message());
+        for line in advice(decision) {
+            text.push_str("\n- ");
+            text.push_str(&line);
+        }
+        text
+    }
+
+    /// What the model should do next, alone: by kind of failure, then in the policy author's words.
+    #[must_use]
+    pub fn advice(&self, decision: &Decision) -> String {
+        let mut lines = vec![self.with_refusal(decision, |refusal| refusal.advice())];
+        lines.extend(advice(decision).into_iter().map(|line| format!("- {line}")));
+        lines.retain(|line| !line.is_empty());
+        lines.join("\n")
+    }
+
+    /// What failed, alone.
+    #[must_use]
+    pub fn summary(&self, decision: &Decision) -> String {
+        self.with_refusal(decision, |refusal| refusal.summary())
+    }
+
+    /// Runs over the refusal that a decision makes, for its other forms ([`Refusal::feedback`]).
+    pub fn with_refusal<T>(&self, decision: &Decision, then: impl FnOnce(&Refusal<'_>) -> T) -> T {
+        let views: Vec<FindingView<'_>> = decision.standing().map(view).collect();
+        then(&Refusal { tool: &decision.tool, findings: &views, language: &self.language })
+    }
+
+    /// A listed tool as a model is shown it, with the rules its calls are held to. Nothing when it is not listed
+    /// or not offered.
+    #[must_use]
+    pub fn definition(&self, tool: &str, shape: CallShape) -> Option<String> {
+        let options = self.options(tool).filter(|options| !options.hidden)?;
+        let definition = self.tool_definition(tool)?.root();
+        let none = Document::empty_object();
+        let schema = match &options.schema {
+            Some(schema) => schema.document().root(),
+            None => definition.get("inputSchema").unwrap_or(none.root()),
+        };
+        let description = definition.get("description").and_then(Value::as_str).unwrap_or_default();
+        let rules = rules_text(&self.language, &self.checks_of(tool));
+        Some(Definition { name: tool, description, schema }.json(shape, rules.as_deref()))
+    }
+
+    /// The checks that a tool's calls pass through, in deciding order.
+    #[must_use]
+    pub fn checks_of(&self, tool: &str) -> Vec<CheckInfo> {
+        let bound = match self.tool(tool) {
+            Some(tool) => Some(Arc::clone(&tool.bound)),
+            None => self.policy.bind(&self.server, &crate::policy::Listing::unknown()).0.tool(tool),
+        };
+        let Some(bound) = bound else { return Vec::new() };
+        let rule = |bound: &crate::policy::BoundRule| CheckInfo {
+            name: bound.rule.name.clone(),
+            reason: bound.rule.because.clone(),
+            on_failure: match bound.rule.otherwise {
+                Otherwise::Ask => OnFailure::Ask,
+                Otherwise::Deny => OnFailure::Deny,
+            },
+        };
+        let own = self.rust_rules.iter().filter(|rule| rule.names(&self.server, tool));
+        let own = own.map(|rule| CheckInfo {
+            name: rule.name.clone(),
+            reason: rule.because.clone(),
+            on_failure: rule.on_failure(),
+        });
+        in_deciding_order(bound.rules.iter().map(rule).chain(own).collect())
+    }
+}
+
+/// The policy author's advice, each once, as many as there are reasons.
+fn advice(decision: &Decision) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for advice in decision.standing().filter_map(|finding| finding.advice.as_deref()) {
+        let line = plain::line(advice, REASON_CHARS_MAX);
+        if lines.len() < REASONS_MAX && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+fn view(finding: &Finding) -> FindingView<'_> {
+    FindingView {
+        name: &finding.check,
+        reason: if finding.because.is_empty() { &finding.reason } else { &finding.because },
+        on_failure: if finding.effect == Effect::Deny { OnFailure::Deny } else { OnFailure::Ask },
+        next: finding.next,
+    }
+}
