@@ -292,6 +292,9 @@ fn a_server_that_never_lists_costs_the_call_and_not_the_session() {
     guarded.send(INITIALIZED);
     let since = Instant::now();
     guarded.send(&call("1", "safe", "{}"));
+    let task =
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"safe","arguments":{},"task":{}}}"#;
+    guarded.send(task);
     guarded.send(&ping("2"));
     guarded.wait("2");
     assert!(since.elapsed() < Duration::from_secs(3), "the ping waited {:?}", since.elapsed());
@@ -299,9 +302,15 @@ fn a_server_that_never_lists_costs_the_call_and_not_the_session() {
     let refused = guarded.wait("1");
     assert!((4..8).contains(&since.elapsed().as_secs()), "after {:?}", since.elapsed());
     assert_eq!(decision(&refused)["failed"], json!(["listing"]), "{refused}");
+    let refused = guarded.wait("4");
+    assert_eq!(
+        refused["error"]["data"]["failed"],
+        json!(["listing"]),
+        "a task's caller gets an error: {refused}"
+    );
     guarded.ask(&ping("3"), "3");
     guarded.end();
-    assert_arrived_but(&guarded, &[&call("1", "safe", "{}")]);
+    assert_arrived_but(&guarded, &[&call("1", "safe", "{}"), task]);
 }
 
 #[test]

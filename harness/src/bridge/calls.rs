@@ -1,6 +1,7 @@
 //! Tool calls: decided in one ledger step, then sent or refused.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use framegate_guard::Outcome;
@@ -24,15 +25,21 @@ const DECISION_WAIT: Duration = Duration::from_secs(1);
 /// JSON-RPC error code of a refusal that cannot be a tool result. Outside of what JSON-RPC and MCP reserve.
 pub(super) const REFUSED: i64 = -31_901;
 
+/// Nobody gives up a decision on the pump's own thread.
+static KEPT: AtomicBool = AtomicBool::new(false);
+
 impl Bridge {
     /// Judges a call, now or as soon as it can be.
     pub(super) fn call(&self, request: &Request, read: ClientFrame) -> Verdict {
         let guard = self.guard();
         let name = read.call().map(|call| call.name.to_owned()).unwrap_or_default();
-        let is_small = request.frame().len() <= ON_THREAD_BYTES_MAX && !guard.is_expensive(&name);
+        // A decision off the pump's thread holds the ledger: the pump must not wait for it.
+        let is_small = request.frame().len() <= ON_THREAD_BYTES_MAX
+            && !guard.is_expensive(&name)
+            && self.inner.deciding.load(Ordering::Relaxed) == 0;
         if guard.is_listed() && !self.waits_for_listing(&guard, &name) {
             return if is_small {
-                self.inner.decide(request, &read)
+                self.inner.decide(request, &read, &KEPT)
             } else {
                 off_thread(&self.inner, request, read)
             };
@@ -43,7 +50,7 @@ impl Bridge {
             if let Err(why) = inner.wait_listed(seen).await {
                 return inner.unlisted(&request, &name, &why);
             }
-            if is_small { inner.decide(&request, &read) } else { off_thread(&inner, &request, read) }
+            if is_small { inner.decide(&request, &read, &KEPT) } else { off_thread(&inner, &request, read) }
         })
     }
 
@@ -65,17 +72,20 @@ fn off_thread(inner: &Arc<Inner>, request: &Request, read: ClientFrame) -> Verdi
     let (inner, request) = (Arc::clone(inner), request.clone());
     Hold::verdict(HoldKind::Machine, async move {
         let (on_thread, of) = (Arc::clone(&inner), request.clone());
-        let deciding = tokio::task::spawn_blocking(move || on_thread.decide(&of, &read));
+        let given_up = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&given_up);
+        inner.deciding.fetch_add(1, Ordering::Relaxed);
+        let deciding = tokio::task::spawn_blocking(move || {
+            let verdict = on_thread.decide(&of, &read, &seen);
+            on_thread.deciding.fetch_sub(1, Ordering::Relaxed);
+            verdict
+        });
         match tokio::time::timeout(DECISION_WAIT, deciding).await {
             Ok(Ok(verdict)) => verdict,
             Ok(Err(panicked)) => inner.internal(&request, &panicked.to_string()),
             Err(_) => {
-                let text = format!(
-                    "the call was not sent: it could not be judged within {} s",
-                    DECISION_WAIT.as_secs()
-                );
-                inner.log.decided(request.head().ticket, "refused (judging it took too long)".into());
-                inner.refusal(&request, &text, &json!({ "outcome": "deny", "failed": ["decision_time"] }))
+                given_up.store(true, Ordering::Relaxed);
+                inner.undecided(&request)
             }
         }
     })
@@ -83,16 +93,21 @@ fn off_thread(inner: &Arc<Inner>, request: &Request, read: ClientFrame) -> Verdi
 
 impl Inner {
     /// Decides, records, and says what becomes of the frame.
-    pub(super) fn decide(&self, request: &Request, read: &ClientFrame) -> Verdict {
+    ///
+    /// `given_up`: the call was answered meanwhile, so it is not sent whatever is decided.
+    pub(super) fn decide(&self, request: &Request, read: &ClientFrame, given_up: &AtomicBool) -> Verdict {
         let Some(call) = read.call() else { return self.internal(request, "a call without a name was read") };
         let guard = self.guard();
         let none = Document::empty_object();
         let arguments = call.arguments.unwrap_or_else(|| none.root());
         let is_absent = call.arguments.is_none();
-        let (decision, sequence) = match self.step(&guard, request, call.name, arguments) {
+        let (decision, sequence) = match self.step(&guard, request, call.name, arguments, given_up) {
             Ok(step) => step,
             Err(why) => return self.unrecorded(request, &why),
         };
+        if given_up.load(Ordering::Relaxed) {
+            return Verdict::Drop { to_client: Vec::new() };
+        }
         let ticket = request.head().ticket;
         self.say_decided(ticket, &decision);
         if decision.outcome == Outcome::Allow || guard.is_monitoring() {
@@ -107,7 +122,7 @@ impl Inner {
             }
             return Verdict::Replace(edits);
         }
-        self.refuse(request, &guard, &decision, call.task)
+        self.refuse(request, &guard, &decision)
     }
 
     fn step(
@@ -116,13 +131,15 @@ impl Inner {
         request: &Request,
         tool: &str,
         arguments: Value<'_>,
+        given_up: &AtomicBool,
     ) -> Result<(Arc<Decision>, u64), String> {
         let id = request.id().map(framegate_pump::Id::json);
         let session = Arc::clone(&self.session());
         let receipt = self.ledger.step(&self.key, &mut |past| {
             let call = Call { tool, id, arguments };
             let decision = guard.decide(&call, &session, past, &*self.world);
-            let is_sent = decision.outcome == Outcome::Allow || guard.is_monitoring();
+            let is_allowed = decision.outcome == Outcome::Allow && !given_up.load(Ordering::Relaxed);
+            let is_sent = is_allowed || guard.is_monitoring();
             Step { decision: Arc::new(decision), is_sent }
         });
         receipt.map(|receipt| (receipt.decision, receipt.sequence)).map_err(|failure| failure.to_string())
@@ -147,13 +164,7 @@ impl Inner {
     }
 
     /// The refusal that a decision leads to.
-    fn refuse(
-        &self,
-        request: &Request,
-        guard: &Guard,
-        decision: &Decision,
-        task: Option<Value<'_>>,
-    ) -> Verdict {
+    fn refuse(&self, request: &Request, guard: &Guard, decision: &Decision) -> Verdict {
         let mut text = guard.message(decision);
         if decision.outcome == Outcome::Ask {
             text.push_str("\n(Nobody can be asked in this session, so the call was not made.)");
@@ -166,18 +177,31 @@ impl Inner {
             "approvalKey": decision.approval_key,
             "executed": false,
         });
-        match task {
-            // A tool result is no CreateTaskResult: the caller would see an internal error (2025-11-25).
-            Some(_) => {
-                let error = RpcError { data: Some(machine.to_string()), ..RpcError::new(REFUSED, text) };
-                answer(request.refuse(&error))
-            }
-            None => self.refusal(request, &text, &machine),
-        }
+        self.refusal(request, &text, &machine)
     }
 
     pub(super) fn refusal(&self, request: &Request, text: &str, machine: &serde_json::Value) -> Verdict {
+        if request.param("task").is_some() {
+            // A tool result is no CreateTaskResult: the caller would see an internal error (2025-11-25).
+            let error = RpcError { data: Some(machine.to_string()), ..RpcError::new(REFUSED, text) };
+            return answer(request.refuse(&error));
+        }
         answer(request.answer(&mcp::refusal_result(text, machine).to_string()))
+    }
+
+    fn undecided(&self, request: &Request) -> Verdict {
+        if self.guard().is_monitoring() {
+            self.log.remarked(request.head().ticket, "would deny: judging it took too long".into());
+            return Verdict::Forward;
+        }
+        self.log.decided(request.head().ticket, "refused (judging it took too long)".into());
+        let seconds = DECISION_WAIT.as_secs();
+        let text = format!("The call was not made: it could not be judged within {seconds} s.");
+        self.refusal(
+            request,
+            &text,
+            &json!({ "outcome": "deny", "failed": ["decision_time"], "executed": false }),
+        )
     }
 
     fn unlisted(&self, request: &Request, tool: &str, why: &str) -> Verdict {

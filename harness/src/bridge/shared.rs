@@ -1,6 +1,7 @@
 //! What all parts of the bridge share.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use framegate_guard::ledger::{Ledger, SessionKey};
@@ -66,6 +67,8 @@ pub(super) struct Inner {
     pub(super) listed: watch::Sender<super::opening::Listings>,
     /// Calls that were sent and have not ended.
     pub(super) open: Mutex<HashMap<Ticket, Sent>>,
+    /// Decisions that are being made off the pump's thread.
+    pub(super) deciding: AtomicUsize,
     /// What the client was shown before the guard's own listing was in.
     shown: Mutex<Vec<Listed>>,
     /// Calls whose answer was a task's handle, by the task's id.
@@ -98,6 +101,7 @@ impl Bridge {
             opening: Mutex::default(),
             listed: watch::Sender::default(),
             open: Mutex::default(),
+            deciding: AtomicUsize::new(0),
             shown: Mutex::default(),
             tasks: Mutex::default(),
         };
