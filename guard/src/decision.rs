@@ -182,9 +182,9 @@ impl Decision {
         self.deciding().filter(move |finding| !enforces || !finding.monitor)
     }
 
-    /// Names of the checks that failed, each once, denies first.
+    /// Names of the checks that failed, each once, denies first; of [`Decision::standing`].
     pub fn failed(&self) -> impl Iterator<Item = &str> {
-        let failed = self.findings.iter().filter(|finding| finding.effect > Effect::Unevaluated);
+        let failed = self.standing().filter(|finding| finding.effect > Effect::Unevaluated);
         let mut told: Vec<&str> = Vec::new();
         failed.map(|finding| finding.check.as_str()).filter(move |name| {
             let is_new = !told.contains(name);
@@ -193,9 +193,9 @@ impl Decision {
         })
     }
 
-    /// Why, in English, denies first.
+    /// Why, in English, denies first; of [`Decision::standing`].
     pub fn reasons(&self) -> impl Iterator<Item = &str> {
-        self.deciding().map(|finding| finding.reason.as_str())
+        self.standing().map(|finding| finding.reason.as_str())
     }
 
     /// All quotations.

@@ -32,7 +32,7 @@ impl fmt::Display for Look {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Look::Case => "differs in case only",
-            Look::Form => "is another form of the same characters",
+            Look::Form => "has another form of the same characters",
             Look::Invisible => "has characters that cannot be seen",
             Look::Alphabet => "has letters of another alphabet",
         })

@@ -71,7 +71,11 @@ fn a_name_that_looks_like_a_listed_one_is_refused_and_told() {
     for name in ["Pay", "p\u{430}y", "pay\u{200b}", "ｐay", " pay"] {
         let decision = decide(&guard, name, "{}");
         assert_eq!(seen(&decision), (Deny, Deny, vec!["known_tool"]), "{name}");
-        assert!(decision.reasons().next().unwrap().contains("from `pay`"), "{name}: {:?}", decision.findings);
+        assert!(
+            decision.reasons().next().unwrap().contains("taken for `pay`"),
+            "{name}: {:?}",
+            decision.findings
+        );
     }
     assert!(!decide(&guard, "delete", "{}").reasons().next().unwrap().contains('`'));
 }

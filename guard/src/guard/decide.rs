@@ -130,10 +130,13 @@ impl Guard {
             && catalogue.tool(name).is_none()
         {
             return Err(match catalogue.resembled(name).filter(|(listed, _)| self.offers(listed)) {
-                Some((listed, how)) => deny(
-                    NextStep::UseAsWritten,
-                    format!("there is no tool of this name; it {how} from `{listed}`"),
-                ),
+                Some((listed, how)) => {
+                    // Escaped, or the two names would look the same here as well.
+                    let (shown, listed) = (shown(name), shown(listed));
+                    let reason =
+                        format!("there is no tool `{shown}`; it could be taken for `{listed}`, but {how}");
+                    deny(NextStep::NotOffered, reason)
+                }
                 None => deny(NextStep::NotOffered, "the server lists no tool of this name".to_owned()),
             });
         }
@@ -154,4 +157,9 @@ fn doubts(tool: &Tool, name: &str, findings: &mut Vec<Finding>) {
     for problem in &tool.bound.problems {
         ask(POLICY_FITS, format!("the policy cannot be applied to this tool: {}", problem.message()));
     }
+}
+
+/// A name in printable ASCII, the rest as escapes.
+fn shown(name: &str) -> String {
+    name.chars().take(128).flat_map(char::escape_default).collect()
 }

@@ -18,8 +18,8 @@ use crate::calls::Level;
 use crate::mcp;
 use crate::wire::{self, ClientFrame};
 
-/// Larger calls are decided off the pump's thread.
-const ON_THREAD_BYTES_MAX: usize = 64 * 1024;
+/// Larger calls are read and decided off the pump's thread.
+pub(super) const ON_THREAD_BYTES_MAX: usize = 64 * 1024;
 /// How long a decision off the pump's thread may take before the call is refused.
 const DECISION_WAIT: Duration = Duration::from_secs(1);
 /// JSON-RPC error code of a refusal that cannot be a tool result. Outside of what JSON-RPC and MCP reserve.
@@ -32,6 +32,10 @@ impl Bridge {
     /// Judges a call, now or as soon as it can be.
     pub(super) fn call(&self, request: &Request, read: ClientFrame) -> Verdict {
         let guard = self.guard();
+        if !guard.is_listed() && !self.inner.opening().is_listing() {
+            // The listing failed before: it may go well now.
+            self.inner.list();
+        }
         let name = read.call().map(|call| call.name.to_owned()).unwrap_or_default();
         // A decision off the pump's thread holds the ledger: the pump must not wait for it.
         let is_small = request.frame().len() <= ON_THREAD_BYTES_MAX
@@ -51,6 +55,18 @@ impl Bridge {
                 return inner.unlisted(&request, &name, &why);
             }
             if is_small { inner.decide(&request, &read, &KEPT) } else { off_thread(&inner, &request, read) }
+        })
+    }
+
+    /// A large frame that may be a call is read off the pump's thread, then judged like any other.
+    pub(super) fn large_call(self: &Bridge, request: &Request) -> Verdict {
+        let (bridge, request) = (Bridge { inner: Arc::clone(&self.inner) }, request.clone());
+        Hold::verdict(HoldKind::Machine, async move {
+            let (limits, of) = (bridge.limits(), request.clone());
+            match tokio::task::spawn_blocking(move || read(&of, &limits)).await {
+                Ok(frame) => bridge.read_request(&request, frame),
+                Err(panicked) => bridge.inner.internal(&request, &panicked.to_string()),
+            }
         })
     }
 
@@ -92,10 +108,17 @@ fn off_thread(inner: &Arc<Inner>, request: &Request, read: ClientFrame) -> Verdi
 }
 
 impl Inner {
-    /// Decides, records, and says what becomes of the frame.
+    /// Decides, records, and says what becomes of the frame. A panic inside is a refusal, never the session's
+    /// end.
     ///
     /// `given_up`: the call was answered meanwhile, so it is not sent whatever is decided.
     pub(super) fn decide(&self, request: &Request, read: &ClientFrame, given_up: &AtomicBool) -> Verdict {
+        let deciding = std::panic::AssertUnwindSafe(|| self.decide_now(request, read, given_up));
+        std::panic::catch_unwind(deciding)
+            .unwrap_or_else(|_| self.internal(request, "deciding on a call panicked"))
+    }
+
+    fn decide_now(&self, request: &Request, read: &ClientFrame, given_up: &AtomicBool) -> Verdict {
         let Some(call) = read.call() else { return self.internal(request, "a call without a name was read") };
         let guard = self.guard();
         let none = Document::empty_object();
@@ -218,6 +241,9 @@ impl Inner {
 
     fn unrecorded(&self, request: &Request, why: &str) -> Verdict {
         self.log.say(Level::Error, why);
+        if self.guard().is_monitoring() {
+            return Verdict::Forward;
+        }
         self.log.decided(request.head().ticket, "refused (no record)".into());
         let text = "The call was not made: its record could not be written. Tell the user; repeating it will not help.";
         self.refusal(request, text, &json!({ "outcome": "deny", "failed": ["record"], "executed": false }))
@@ -227,6 +253,9 @@ impl Inner {
     pub(super) fn internal(&self, request: &Request, why: &str) -> Verdict {
         let incident = incident();
         self.log.say(Level::Error, &format!("incident {incident}: {why}"));
+        if self.guard().is_monitoring() {
+            return Verdict::Forward;
+        }
         self.log.decided(request.head().ticket, format!("refused (incident {incident})"));
         let text = format!(
             "Framegate could not judge this (incident {incident}; its log says why). Nothing was sent to the server."

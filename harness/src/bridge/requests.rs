@@ -8,10 +8,10 @@ use framegate_guard::policy::{Mode, Surface};
 use framegate_guard::{MethodCall, Ruled};
 use framegate_pump::{Frame, Interceptor as _, Kind, Request, RpcError, Side, Verdict};
 
-use super::calls::{REFUSED, answer, read};
+use super::calls::{ON_THREAD_BYTES_MAX, REFUSED, answer, read};
 use super::shared::Bridge;
 use crate::calls::Level;
-use crate::wire::{self, Refusal};
+use crate::wire::{self, ClientFrame, Refusal};
 
 /// JSON-RPC 2.0, section 5.1.
 const METHOD_NOT_FOUND: i64 = -32_601;
@@ -36,7 +36,19 @@ const TOOL_METHODS: [&str; 11] = [
 
 impl Bridge {
     pub(super) fn client_request(&self, request: &Request) -> Verdict {
-        let frame = match read(request, &self.limits()) {
+        if request.method() == "tools/call" && request.frame().len() > ON_THREAD_BYTES_MAX {
+            return self.large_call(request);
+        }
+        self.read_request(request, read(request, &self.limits()))
+    }
+
+    /// A request of the client's that was read strictly, or could not be.
+    pub(super) fn read_request(
+        &self,
+        request: &Request,
+        frame: Result<Option<ClientFrame>, Box<Refusal>>,
+    ) -> Verdict {
+        let frame = match frame {
             Ok(Some(frame)) => frame,
             Ok(None) => return Verdict::Drop { to_client: Vec::new() },
             Err(refusal) => return self.refuse_frame(request.frame(), &refusal),

@@ -20,6 +20,15 @@ impl Decided {
             ("tool", json!(decision.tool)),
             ("id", json!(decision.call_id)),
             ("failed", decision.failed().collect()),
+            // On trial: they decide nothing.
+            (
+                "observed",
+                decision
+                    .deciding()
+                    .filter(|finding| finding.monitor)
+                    .map(|finding| json!(finding.check))
+                    .collect(),
+            ),
             ("reasons", decision.reasons().collect()),
             ("evidence", decision.evidence().map(evidence).collect()),
             ("state", json!({})),
