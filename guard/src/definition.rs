@@ -3,13 +3,12 @@
 //! A model that knows the rules breaks fewer. They are appended to the listing's descriptions as edits of its
 //! bytes: nothing else of the listing changes.
 
-use std::ops::Range;
-
 use bytes::Bytes;
 
 use crate::call_shape::CallShape;
 use crate::json::{Kind, Value};
 use crate::refusal::{Key, Language, OnFailure};
+pub use crate::schema::Edit;
 
 /// Between a description and its rules.
 const GAP: &str = "\n\n";
@@ -65,15 +64,6 @@ impl Definition<'_> {
             CallShape::OpenAiResponses => format!(r#"{{"type":"function",{}}}"#, with("parameters")),
         }
     }
-}
-
-/// A replacement of bytes in the text that a listing was read from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    /// Which bytes; empty to insert.
-    pub range: Range<usize>,
-    /// What stands there afterwards.
-    pub bytes: Bytes,
 }
 
 /// The rules as text for a description: a head, then one line a rule. `None` when there are none.

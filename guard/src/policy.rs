@@ -228,6 +228,12 @@ impl Policy {
         self.0.rules.iter().filter(move |rule| rule.names(server, tool))
     }
 
+    /// Whether `show_rules` is set for any tool.
+    #[must_use]
+    pub fn shows_rules(&self) -> bool {
+        self.0.tools.shows_rules()
+    }
+
     /// `methods:`: what becomes of a client's other requests.
     #[must_use]
     pub fn methods(&self) -> &Methods {

@@ -1,6 +1,6 @@
 //! The peek: where the members of a JSON-RPC envelope lie in a frame.
 //!
-//! One strict pass ([`crate::scan`]): the whole frame is checked to be JSON, nothing is built. Four
+//! One strict pass (`scan.rs`): the whole frame is checked to be JSON, nothing is built. Four
 //! habits of JSON readers that have let calls slip past proxies are avoided here on purpose:
 //!
 //! * a derived struct also accepts an array (`[7,"ping",null]`): only an object is read here;

@@ -55,6 +55,26 @@ fn hidden_tools_are_gone_from_the_listing_and_refused_when_called() {
 }
 
 #[test]
+fn descriptions_say_the_rules_where_the_policy_asks_for_it() {
+    let policy = "framegate: 1\ndefaults: { show_rules: true }\ntools: { safe: {}, plain: { show_rules: false } }\nrules:\n  \
+                  - { name: small, that: args.n < 5, because: At most four. }\n";
+    let schema = r#"{"type":"object","properties":{"n":{"type":"number"}}}"#;
+    let tool =
+        |name: &str| format!(r#"{{"inputSchema":{schema}, "description":"Runs \u00e4.","name":"{name}"}}"#);
+    let listed = format!("[{},{},{}]", tool("danger"), tool("safe"), tool("plain"));
+    let mut guarded = Guarded::start(&framegate_tests::wrapper!(), policy, json!([{ "tools": listed }]));
+    guarded.open();
+    let answer = guarded.ask(r#"{"jsonrpc":"2.0","id":"tl","method":"tools/list"}"#, "\"tl\"");
+    let said = answer["result"]["tools"][0]["description"].as_str().unwrap();
+    assert!(said.starts_with("Runs ä.\n\n") && said.contains("At most four."), "{said}");
+    assert_eq!(answer["result"]["tools"][1]["description"], "Runs ä.");
+    assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 2);
+    let received = guarded.session.client.received();
+    assert!(scan::has(&received, &tool("plain").into_bytes()), "all else is byte for byte");
+    guarded.end();
+}
+
+#[test]
 fn a_listing_of_several_pages_is_read_to_its_end_and_shown_page_by_page() {
     let page = |tool: &str, cursor: &str| {
         json!({ "on": "tools/list", "times": 1, "reply": format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Guard;
 use crate::call_shape::CallShape;
 use crate::decision::Decision;
-use crate::definition::{CheckInfo, Definition, in_deciding_order, rules_text};
+use crate::definition::{CheckInfo, Definition, Edit, in_deciding_order, rules_text, show_rules};
 use crate::finding::{Effect, Finding};
 use crate::json::{Document, Value};
 use crate::policy::Otherwise;
@@ -42,6 +42,27 @@ impl Guard {
     pub fn with_refusal<T>(&self, decision: &Decision, then: impl FnOnce(&Refusal<'_>) -> T) -> T {
         let views: Vec<FindingView<'_>> = decision.standing().map(view).collect();
         then(&Refusal { tool: &decision.tool, findings: &views, language: &self.language })
+    }
+
+    /// Whether the policy asks anywhere for descriptions that say the rules (`show_rules`).
+    #[must_use]
+    pub fn shows_rules(&self) -> bool {
+        !self.is_monitoring() && self.policy.shows_rules()
+    }
+
+    fn shows_rules_of(&self, tool: &str) -> bool {
+        self.options(tool).is_some_and(|options| options.show_rules && !options.hidden)
+    }
+
+    /// The edits that make a listing's `tools` say the rules, where `show_rules` asks for it: inside the
+    /// descriptions of tools that are offered, or inserting one.
+    #[must_use]
+    pub fn show_rules(&self, tools: Value<'_>) -> Vec<Edit> {
+        let rules = |tool: &str| match self.shows_rules_of(tool) {
+            true => self.checks_of(tool),
+            false => Vec::new(),
+        };
+        show_rules(tools, &self.language, rules)
     }
 
     /// A listed tool as a model is shown it, with the rules its calls are held to. Nothing when it is not listed

@@ -14,6 +14,7 @@ pub(crate) enum Set {
     Invisible(InvisibleBy),
     Mode(Mode),
     Schema(Schema),
+    ShowRules(bool),
     Undeclared(Undeclared),
 }
 
@@ -22,6 +23,7 @@ impl Set {
         match self {
             Set::Arguments(value) => options.arguments = *value,
             Set::Hidden(value) => options.hidden = *value,
+            Set::ShowRules(value) => options.show_rules = *value,
             Set::Invisible(value) => options.invisible = value.clone(),
             Set::Mode(value) => options.mode = *value,
             Set::Schema(value) => options.schema = Some(value.clone()),
@@ -98,6 +100,11 @@ impl Entries {
 
     pub(crate) fn names(&self, server: &str, tool: &str) -> bool {
         self.entries.iter().any(|entry| entry.glob.matches(server, tool))
+    }
+
+    pub(crate) fn shows_rules(&self) -> bool {
+        let mut settings = self.entries.iter().flat_map(|entry| &entry.settings);
+        self.defaults.show_rules || settings.any(|setting| setting.value == Set::ShowRules(true))
     }
 
     pub(crate) fn merged(&self, server: &str, tool: &str) -> Result<ToolOptions, Conflict> {

@@ -79,6 +79,8 @@ pub struct ToolOptions {
     pub mode: Mode,
     /// Hidden in the listing, refused when called.
     pub hidden: bool,
+    /// The listing's description says by which rules calls are refused.
+    pub show_rules: bool,
 }
 
 /// A JSON Schema given in the policy.

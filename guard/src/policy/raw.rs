@@ -21,7 +21,7 @@ pub const ENTRIES_MAX: usize = 1000;
 /// Patterns under all `tools:` of a file's rules together.
 pub const RULE_PATTERNS_MAX: usize = 10_000;
 
-const OPTIONS: &[&str] = &["arguments", "undeclared", "invisible", "schema", "mode", "hidden"];
+const OPTIONS: &[&str] = &["arguments", "undeclared", "invisible", "schema", "mode", "hidden", "show_rules"];
 const LATER_OPTIONS: &[&str] = &[
     "ground",
     "once",
@@ -314,6 +314,7 @@ impl Reader<'_> {
             "hidden" => Set::Hidden(self.boolean(node)?.value),
             "invisible" => Set::Invisible(self.invisible(node)?),
             "mode" => Set::Mode(self.choice(node, MODES)?.value),
+            "show_rules" => Set::ShowRules(self.boolean(node)?.value),
             "schema" => Set::Schema(self.schema(node, read)?),
             _ => Set::Undeclared(self.choice(node, &undeclared)?.value),
         };

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use framegate_guard::Guard;
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::Settled;
-use framegate_pump::{Frame, Request, Verdict};
+use framegate_pump::{Edits, Frame, Hold, HoldKind, Request, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -62,7 +62,10 @@ impl Bridge {
         match request.method() {
             "tools/call" => self.inner.call_answered(request, frame),
             "initialize" | "server/discover" => self.inner.note_capabilities(frame),
-            "tools/list" => self.inner.client_listing(frame),
+            "tools/list" => {
+                self.inner.client_listing(frame);
+                return self.with_rules(frame);
+            }
             "tasks/result" | "tasks/get" => self.inner.task_answered(request, frame),
             _ => {}
         }
@@ -76,6 +79,26 @@ struct Opened {
     capabilities: serde_json::Map<String, serde_json::Value>,
 }
 
+impl Bridge {
+    /// `show_rules`: a model that knows the rules breaks fewer. Which rules are a tool's depends on its schema, so
+    /// the client's first listing waits for ours, or it would differ from the next one.
+    fn with_rules(&self, frame: &Frame) -> Verdict {
+        let guard = self.guard();
+        if !guard.shows_rules() {
+            return Verdict::Forward;
+        }
+        if guard.is_listed() {
+            return self.inner.listing_with_rules(frame);
+        }
+        let (inner, frame) = (Arc::clone(&self.inner), frame.clone());
+        Hold::verdict(HoldKind::Machine, async move {
+            // Without a listing of ours the descriptions stay as they are.
+            let _ = inner.wait_listed(inner.listed.subscribe()).await;
+            inner.listing_with_rules(&frame)
+        })
+    }
+}
+
 impl Inner {
     /// What the server offers besides tools.
     fn note_capabilities(&self, frame: &Frame) {
@@ -84,6 +107,26 @@ impl Inner {
         if opened.is_some_and(|opened| opened.capabilities.contains_key("resources")) {
             self.set_guard(Guard::clone(&self.guard()).with_resources(true));
         }
+    }
+
+    /// The listing with the rules in its descriptions.
+    fn listing_with_rules(&self, frame: &Frame) -> Verdict {
+        let guard = self.guard();
+        let result = guard.is_listed().then(|| Answer::read(frame.body()).and_then(|answer| answer.result));
+        let Some(result) = result.flatten() else { return Verdict::Forward };
+        // A listing that cannot be read for certain goes on as it is, or is kept back by the pump.
+        let Ok(read) = Document::read(Bytes::copy_from_slice(result.get().as_bytes()), &Limits::default())
+        else {
+            return Verdict::Forward;
+        };
+        let start = result.get().as_ptr().addr() - frame.body().as_ptr().addr();
+        let mut edits = Edits::new();
+        if let Some(tools) = read.root().get("tools") {
+            for edit in guard.show_rules(tools) {
+                edits.push(start + edit.range.start..start + edit.range.end, edit.bytes);
+            }
+        }
+        if edits.is_empty() { Verdict::Forward } else { Verdict::Replace(edits) }
     }
 
     fn call_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {

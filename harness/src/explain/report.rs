@@ -126,6 +126,7 @@ impl Options<'_> {
             "options": {
                 "arguments": arguments(options.arguments),
                 "undeclared": undeclared(options.undeclared),
+                "show_rules": options.show_rules,
                 "invisible": invisible_by(&options.invisible),
                 "schema": schema(&options),
                 "mode": mode(self.mode(&options)),
