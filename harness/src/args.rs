@@ -128,6 +128,7 @@ Exit codes:
 const TRY_EXAMPLES: &str = r#"Examples:
   framegate try
   framegate try --list --call read_text_file '{"path":"README.md"}' -- npx -y @modelcontextprotocol/server-filesystem .
+  framegate try --policy framegate.yaml --call read_text_file '{"path":"/etc/passwd"}' -- npx -y @modelcontextprotocol/server-filesystem .
   framegate try --era modern --list -- framegate demo-server"#;
 
 /// `framegate run`.
@@ -294,6 +295,10 @@ pub(crate) struct TryArgs {
     /// Call a tool with JSON arguments (repeatable)
     #[arg(long, num_args = 2, value_names = ["TOOL", "ARGUMENTS"], action = ArgAction::Append)]
     pub(crate) call: Vec<String>,
+
+    /// Decide each call by this policy file
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_POLICY")]
+    pub(crate) policy: Option<PathBuf>,
 
     /// Which protocol to speak: legacy (initialize), modern (2026-07-28), or modern if the server knows it
     #[arg(long, value_name = "ERA", default_value = "auto")]

@@ -41,6 +41,8 @@ pub(crate) enum ClientError {
 pub(crate) struct Start<'a> {
     /// The server; without one the demo server.
     pub(crate) command: &'a [OsString],
+    /// What decides on its calls.
+    pub(crate) policy: Option<&'a Path>,
     /// Where it is started.
     pub(crate) cwd: Option<&'a Path>,
     /// How long each answer may take.
@@ -77,6 +79,9 @@ impl Client {
         }
         if let Some(cwd) = start.cwd {
             run.arg("--cwd").arg(cwd);
+        }
+        if let Some(policy) = start.policy {
+            run.arg("--policy").arg(policy);
         }
         run.arg("--");
         match start.command {

@@ -88,8 +88,13 @@ fn check(args: &CheckArgs) -> Result<Report, Failure> {
 
 /// Starts the server once and lists its tools; and whether it offers resources.
 fn ask(args: &CheckArgs) -> Result<(Vec<listing::Listed>, bool), Failure> {
-    let start =
-        Start { command: &args.command, cwd: args.cwd.as_deref(), timeout: ANSWER_WAIT, is_bare: true };
+    let start = Start {
+        command: &args.command,
+        policy: None,
+        cwd: args.cwd.as_deref(),
+        timeout: ANSWER_WAIT,
+        is_bare: true,
+    };
     let system = |why: ClientError| Failure { exit: Exit::Broken, text: why.to_string() };
     let mut client = Client::start(&start).map_err(system)?;
     let listed = client.open(Era::Auto).map_err(|why| why.to_string()).and_then(|()| list(&mut client));

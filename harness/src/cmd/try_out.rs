@@ -46,7 +46,8 @@ fn play(args: &TryArgs, page: &mut Page) -> Result<Exit, TryError> {
     let is_demo = args.command.is_empty();
     let calls = calls(args, is_demo)?;
     let mut failed = false;
-    let start = Start { command: &args.command, timeout: args.timeout, ..Start::default() };
+    let policy = args.policy.as_deref();
+    let start = Start { command: &args.command, policy, timeout: args.timeout, ..Start::default() };
     let mut client = Client::start(&start)?;
     let opened = client.open(args.era).map_err(TryError::from).and_then(|()| {
         let era = if client.modern { "modern, 2026-07-28" } else { "legacy" };
