@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::json::{Document, Limits, Value};
 use crate::look::{fold, look_alike};
-use crate::policy::{Bound, BoundTool, Listed, Listing, Policy, ToolOptions};
+use crate::policy::{Bound, BoundTool, Listed, Listing, Policy, Problem, Severity, ToolOptions};
 use crate::schema::Schema;
 use crate::trace::ListedAs;
 
@@ -23,6 +23,8 @@ pub(crate) struct Catalogue {
     first: BTreeMap<String, Arc<Document>>,
     /// Listed names by their fold, for look-alikes.
     folds: BTreeMap<String, String>,
+    /// Errors of the policy that are about no one tool: a rule that is for none may be meant for any.
+    faults: Vec<String>,
 }
 
 /// One tool.
@@ -100,6 +102,13 @@ impl Catalogue {
         let listing = Listing { resources, ..Listing::of(entries.keys().map(listed).collect()) };
         let (bound, problems) = policy.bind(server, &listing);
         warnings.extend(problems.iter().map(ToString::to_string));
+        let mut faults = general(&problems);
+        if !faults.is_empty() && first.len() > entries.len() {
+            // A rule for a tool that is not listed just now is no error of the policy.
+            let ever =
+                first.iter().map(|(name, tool)| Listed { name, schema: tool.root().get("inputSchema") });
+            faults = general(&policy.bind(server, &Listing::of(ever.collect())).1);
+        }
         let tools = entries.keys().filter_map(|name| {
             let tool = tool(&bound, name, first.get(name).map(AsRef::as_ref), doubts.get(name.as_str()))?;
             if let (Err(why), true) = (&tool.schema, tool.bound.visible()) {
@@ -109,7 +118,10 @@ impl Catalogue {
         });
         let tools: BTreeMap<String, Arc<Tool>> = tools.collect();
         let folds = tools.keys().map(|name| (fold(name), name.clone())).collect();
-        (Catalogue { tools, first, folds }, warnings)
+        if !tools.is_empty() && !tools.values().any(|tool| tool.bound.visible()) {
+            warnings.push(format!("the policy offers none of the {} tools of `{server}`", tools.len()));
+        }
+        (Catalogue { tools, first, folds, faults }, warnings)
     }
 
     /// The same tools under another policy.
@@ -128,6 +140,10 @@ impl Catalogue {
             }
         }
         (next, warnings)
+    }
+
+    pub(crate) fn faults(&self) -> &[String] {
+        &self.faults
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
@@ -266,6 +282,12 @@ fn tool(bound: &Bound, name: &str, definition: Option<&Document>, doubt: Option<
     let output = member("outputSchema").and_then(|schema| Schema::compile(schema).ok()).map(Arc::new);
     let schema = schema.map(Arc::new).map_err(|why| why.to_string());
     Some(Tool { bound, schema, output, doubt: doubt.cloned(), is_contradicted })
+}
+
+/// Errors that are about no one tool.
+fn general(problems: &[Problem]) -> Vec<String> {
+    let is_general = |problem: &&Problem| problem.severity() == Severity::Error && problem.tools().is_empty();
+    problems.iter().filter(is_general).map(|problem| problem.message().to_owned()).collect()
 }
 
 /// Which members of a definition differ.

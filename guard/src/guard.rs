@@ -164,6 +164,13 @@ impl Guard {
         self.is_monitoring || self.policy.mode() == Mode::Monitor
     }
 
+    /// Errors that show in the policy beside the server's listing and are about no one tool: a rule that is for
+    /// none of them. While there is one, every call asks.
+    #[must_use]
+    pub fn faults(&self) -> &[String] {
+        self.catalogue.as_deref().map_or(&[], Catalogue::faults)
+    }
+
     /// Whether the server's tools are known.
     #[must_use]
     pub fn is_listed(&self) -> bool {

@@ -163,6 +163,12 @@ impl Policy {
         check::load(&source, read)
     }
 
+    /// What the file is called in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.source.name()
+    }
+
     /// SHA-256 of all that decides: the file's bytes and the schema files it names.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {

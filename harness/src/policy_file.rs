@@ -21,8 +21,6 @@ pub(crate) struct LoadedPolicy {
     pub(crate) facts: Facts,
     /// What is odd about the policy, each with its place.
     pub(crate) warnings: Vec<String>,
-    /// Where it was read from.
-    pub(crate) path: PathBuf,
 }
 
 /// Why there is nothing to decide by. Its `Display` is everything that is wrong.
@@ -38,7 +36,7 @@ pub(crate) enum PolicyFileError {
 
 /// Reads a policy file, and the schema files that it names relative to itself; then the facts.
 pub(crate) fn load(path: &Path, facts: &FactArgs) -> Result<LoadedPolicy, PolicyFileError> {
-    with_facts(read(path)?, path, facts)
+    with_facts(read(path)?, facts)
 }
 
 /// Reads a policy file alone.
@@ -62,16 +60,12 @@ pub(crate) fn parse(name: &str, text: &[u8], folder: &Path) -> Result<Loaded, Po
 }
 
 /// A policy with the facts that are given to it.
-pub(crate) fn with_facts(
-    loaded: Loaded,
-    path: &Path,
-    facts: &FactArgs,
-) -> Result<LoadedPolicy, PolicyFileError> {
+pub(crate) fn with_facts(loaded: Loaded, facts: &FactArgs) -> Result<LoadedPolicy, PolicyFileError> {
     let Loaded { policy, warnings } = loaded;
     let given = given(&policy, facts).map_err(PolicyFileError::Facts)?;
     let facts = Facts::new(&policy, &given).map_err(PolicyFileError::Facts)?;
     let warnings = warnings.iter().map(ToString::to_string).collect();
-    Ok(LoadedPolicy { policy, facts, warnings, path: path.to_owned() })
+    Ok(LoadedPolicy { policy, facts, warnings })
 }
 
 /// One byte more than `max` shows that there is more; a file without an end (`/dev/zero`) is not read to it.

@@ -97,6 +97,10 @@ impl Guard {
             return None;
         };
         doubts(&tool, call.tool, findings);
+        for fault in self.faults() {
+            let reason = format!("the policy is in error, so nothing can be told for certain: {fault}");
+            findings.push(Finding::new(POLICY_FITS, Effect::Ask, NextStep::TellUser, reason));
+        }
         let schema = tool.schema.as_deref();
         let is_unknown = options.schema.is_none() && !self.lists(call.tool);
         let Checked { findings: found, coerced, are_valid } = if is_unknown {

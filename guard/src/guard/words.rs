@@ -15,19 +15,19 @@ impl Guard {
     /// What a refused call says to the model: what failed, then what to do next.
     #[must_use]
     pub fn message(&self, decision: &Decision) -> String {
-        let mut text = self.with_refusal(decision, |refusal| refusal.message());
-        for line in advice(decision) {
-            text.push_str("\n- ");
-            text.push_str(&line);
-        }
-        text
+        let advice = self.advice(decision);
+        let line_break = if advice.is_empty() { "" } else { "\n" };
+        format!("{}{line_break}{advice}", self.summary(decision))
     }
 
-    /// What the model should do next, alone: by kind of failure, then in the policy author's words.
+    /// What the model should do next, alone: in the policy author's words; by kind of failure where there are none.
     #[must_use]
     pub fn advice(&self, decision: &Decision) -> String {
-        let mut lines = vec![self.with_refusal(decision, |refusal| refusal.advice())];
-        lines.extend(advice(decision).into_iter().map(|line| format!("- {line}")));
+        let mut lines: Vec<String> = advice(decision).into_iter().map(|line| format!("- {line}")).collect();
+        let unadvised: Vec<FindingView<'_>> =
+            decision.standing().filter(|finding| finding.advice.is_none()).map(view).collect();
+        let refusal = Refusal { tool: &decision.tool, findings: &unadvised, language: &self.language };
+        lines.push(refusal.advice());
         lines.retain(|line| !line.is_empty());
         lines.join("\n")
     }

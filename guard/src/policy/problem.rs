@@ -34,6 +34,10 @@ impl Source {
         Arc::new(Source { name: name.to_owned(), text: text.to_owned(), lines })
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -37,7 +37,7 @@ fn says_what_failed_and_then_each_step_once() {
 fn a_call_that_only_asks_is_not_called_refused() {
     let asks = FindingView { on_failure: OnFailure::Ask, ..deny("big", "Over 50.", NextStep::NobodyToAsk) };
     assert!(
-        message(&[asks]).starts_with("pay needs a person's approval and was not run: Over 50.\n- A person")
+        message(&[asks]).starts_with("pay was not run, a person would have to decide: Over 50.\n- A person")
     );
     assert!(message(&[]).starts_with("pay was refused"));
 }

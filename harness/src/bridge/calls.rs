@@ -171,7 +171,7 @@ impl Inner {
     fn say_decided(&self, ticket: Ticket, decision: &Decision) {
         let of = |outcome: Outcome| match outcome {
             Outcome::Allow => "allowed",
-            Outcome::Ask => "asks",
+            Outcome::Ask => "refused, a person would be asked",
             Outcome::Deny => "denied",
         };
         let by = || decision.deciding().map(|finding| finding.check.as_str()).collect::<Vec<_>>().join(", ");

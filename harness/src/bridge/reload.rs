@@ -36,18 +36,13 @@ pub(crate) async fn follow(
             continue;
         }
         stamp = now;
-        match load() {
-            Ok((policy, facts, warnings)) => {
-                let text = format!("`{}` was read anew and is in force", file.display());
-                warnings.iter().for_each(|warning| bridge.say(Level::Warn, warning));
-                bridge.replace_policy(policy, facts);
-                bridge.say(Level::Info, &text);
-            }
-            Err(why) => {
-                let text =
-                    format!("the changed policy cannot be used, the one before stays in force:\n{why}");
-                bridge.say(Level::Error, &text);
-            }
+        let loaded = load().and_then(|(policy, facts, warnings)| {
+            warnings.iter().for_each(|warning| bridge.say(Level::Warn, warning));
+            bridge.replace_policy(policy, facts)
+        });
+        if let Err(why) = loaded {
+            let text = format!("the changed policy cannot be used, the one before stays in force:\n{why}");
+            bridge.say(Level::Error, &text);
         }
     }
 }

@@ -121,14 +121,32 @@ impl Bridge {
 
     /// Puts another policy in force, from the next frame on. What is decided stays decided. A legacy client is
     /// told that its tool list may be old; in the modern era only who subscribed could be.
-    pub fn replace_policy(&self, policy: Policy, facts: Facts) {
+    ///
+    /// # Errors
+    /// What shows to be wrong with it beside the server's tools; the one before stays.
+    pub fn replace_policy(&self, policy: Policy, facts: Facts) -> Result<(), String> {
         let (guard, warnings) = self.guard().under(policy, facts);
+        if !guard.faults().is_empty() {
+            return Err(guard.faults().join("\n"));
+        }
         warnings.iter().for_each(|warning| self.say(Level::Warn, warning));
+        self.announce(&guard, "was read anew and is in force");
         self.inner.set_guard(guard);
         let is_legacy = self.inner.opening().is_legacy();
         if let Some(injector) = self.inner.injector.get().filter(|_| is_legacy) {
             // A session that has ended needs no telling.
             let _ = injector.notify_client("notifications/tools/list_changed", None);
+        }
+        Ok(())
+    }
+
+    /// Says which policy decides, and whether anything follows from it.
+    pub(crate) fn announce(&self, guard: &Guard, how: &str) {
+        let policy = guard.policy();
+        let hash: String = policy.digest().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        self.say(Level::Info, &format!("policy `{}`, SHA-256 {hash}…, {how}", policy.name()));
+        if guard.is_monitoring() {
+            self.say(Level::Warn, "monitor mode: the policy decides and nothing follows from it");
         }
     }
 

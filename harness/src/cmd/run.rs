@@ -46,6 +46,12 @@ pub(crate) fn main(args: RunArgs, color: bool) -> Exit {
 
 async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     let Store::None = args.store;
+    if let Some(option) =
+        args.command.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
+    {
+        stderr.line(&format!("framegate: error: there is no option `{option}` of `run`; see framegate run --help. The server's command comes after `--`"));
+        return Exit::Usage;
+    }
     let command = server_command(&args, stderr);
     let name = args.name.as_deref().map_or_else(|| command.name(), ServerName::given);
     let log = CallLog::new(stderr.clone(), name.clone(), args.level(), args.format(color));
@@ -69,7 +75,7 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     match guarded(&args, &name, &log, noise.clone()) {
         Ok(Some(bridge)) => plug_in(&args, &bridge, &mut settings),
         Ok(None) => settings.interceptor = noise.map_or(settings.interceptor, |to| Arc::new(DivertNoise(to))),
-        Err(exit) => return exit,
+        Err(why) => return without_policy(&why, settings, &log).await,
     }
     let exit = run_session(command, settings, &log).await;
     if let Some(recorder) = recorder {
@@ -79,48 +85,65 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     exit
 }
 
+/// No server is started. The client's first request is answered with the reason, so that it shows there: nobody
+/// reads the log of a client that says "connection closed".
+async fn without_policy(why: &str, mut settings: Settings, log: &CallLog) -> Exit {
+    log.say(Level::Error, why);
+    settings.no_server = Some(format!("framegate did not start the MCP server: {why}"));
+    settings.interceptor = Arc::new(framegate_pump::PassAll);
+    if let Ok(stdio) = Stdio::open() {
+        let session = Session::new(Upstream::streams(tokio::io::empty(), tokio::io::sink()), settings);
+        let _ = session.run(stdio.input, stdio.output).await;
+        drop(stdio.flags);
+    }
+    Exit::Policy
+}
+
 /// The policy is loaded before the server starts and before a byte of the client's is read.
+///
+/// # Errors
+/// Why there is no guard although there should be one; for the log and the client.
 fn guarded(
     args: &RunArgs,
     name: &ServerName,
     log: &Arc<CallLog>,
     noise: Option<Stderr>,
-) -> Result<Option<Arc<Bridge>>, Exit> {
+) -> Result<Option<Arc<Bridge>>, String> {
     let Some(file) = &args.policy.policy else {
         if args.require_policy {
-            log.say(
-                Level::Error,
-                "no policy was given, and one is required (--require-policy): add --policy FILE",
+            return Err(
+                "no policy was given, and one is required (--require-policy): add --policy FILE".into()
             );
-            return Err(Exit::Policy);
         }
-        log.say(
-            Level::Info,
-            "no policy: every call is passed on and logged, nothing is enforced (--policy FILE)",
-        );
+        let facts = &args.policy.facts;
+        if args.mode.is_some() || !facts.fact.is_empty() || facts.facts.is_some() {
+            return Err(
+                "--mode, --fact and --facts are about a policy, and none was given: add --policy FILE".into(),
+            );
+        }
+        let text = "no policy: every call is passed on and logged, nothing is enforced (--policy FILE)";
+        log.say(Level::Info, text);
         return Ok(None);
     };
-    let loaded = policy_file::load(file, &args.policy.facts).map_err(|why| {
-        log.say(Level::Error, &why.to_string());
-        Exit::Policy
-    })?;
+    let loaded = policy_file::load(file, &args.policy.facts).map_err(|why| why.to_string())?;
+    if args.mode == Some(Mode::Enforce) && loaded.policy.mode() == framegate_guard::policy::Mode::Monitor {
+        let text = "--mode enforce was given, and the policy says `mode: monitor`: change one of them";
+        return Err(text.into());
+    }
     loaded.warnings.iter().for_each(|warning| log.say(Level::Warn, warning));
-    let hash: String = loaded.policy.digest().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    log.say(Level::Info, &format!("policy `{}`, SHA-256 {hash}…, decides every call", loaded.path.display()));
     let guard =
         Guard::new(loaded.policy, name.as_str(), loaded.facts).monitoring(args.mode == Some(Mode::Monitor));
-    if guard.is_monitoring() {
-        log.say(Level::Warn, "monitor mode: the policy decides and nothing follows from it");
-    }
     let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
-    Ok(Some(Bridge::new(BridgeSettings {
+    let bridge = Bridge::new(BridgeSettings {
         guard,
         ledger: Arc::new(MemoryLedger::default()),
         key: SessionKey { principal: "local".into(), name: name.as_str().to_owned() },
         world: Arc::new(Disk::new(&cwd)),
         log: Arc::clone(log),
         noise,
-    })))
+    });
+    bridge.announce(&bridge.guard(), "decides every call");
+    Ok(Some(bridge))
 }
 
 fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, settings: &mut Settings) {

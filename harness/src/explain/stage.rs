@@ -89,7 +89,7 @@ impl Stage {
         const NAME: &str = "policy_text";
         let loaded = policy_file::parse(NAME, text.as_bytes(), &self.setting.folder)
             .map_err(PolicyFileError::Policy)?;
-        let loaded = policy_file::with_facts(loaded, Path::new(NAME), &self.setting.facts)?;
+        let loaded = policy_file::with_facts(loaded, &self.setting.facts)?;
         Ok(self.begin(loaded))
     }
 
