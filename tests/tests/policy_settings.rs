@@ -457,3 +457,65 @@ fn a_signal_before_the_handshake_is_no_end() {
     assert_eq!(text(&guarded.ask(&call("1", "safe", "{}"), "1")), "ran safe");
     guarded.end();
 }
+
+// === a policy that cannot mean what it says ===
+
+#[test]
+fn a_rule_that_is_for_no_tool_makes_every_call_ask() {
+    let policy = "framegate: 1\ntools: { safe: {} }\nrules:\n  - { name: inside, that: args.fil < 3 }\n";
+    let schema = r#"{"type":"object","properties":{"file":{"type":"number"}}}"#;
+    let mut guarded = start(policy, &[], json!([tools(&[("safe", schema)])]));
+    guarded.open();
+    let refused = guarded.call("1", "safe", r#"{"file":1}"#);
+    assert_eq!(decision(&refused)["outcome"], "ask", "{refused}");
+    assert!(text(&refused).contains("`inside` applies to no tool"), "{refused}");
+    guarded.end();
+}
+
+#[test]
+fn a_new_policy_that_does_not_fit_the_tools_is_not_put_in_force() {
+    let good = "framegate: 1\ntools: { safe: {} }\nrules:\n  - { name: few, that: args.n < 3 }\n";
+    let schema = r#"{"type":"object","properties":{"n":{"type":"number"}}}"#;
+    let mut guarded = start(good, &[], json!([tools(&[("safe", schema)])]));
+    guarded.open();
+    assert!(is_allowed(&guarded.call("1", "safe", r#"{"n":1}"#)));
+    fs::write(guarded.policy_file(), good.replace("args.n ", "args.number ")).unwrap();
+    guarded.wait_stderr("stays in force");
+    assert!(!is_allowed(&guarded.call("2", "safe", r#"{"n":9}"#)), "the old rule still holds");
+    guarded.end();
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_is_told_to_the_client() {
+    let own = env!("CARGO_BIN_EXE_framegate-under-test");
+    let input = format!("{INITIALIZE}\n");
+    let output = framegate_fed(&[own, "run", "--policy", "/no/such.yaml", "--", "cat"], &input);
+    assert_eq!(output.status.code(), Some(78));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("/no/such.yaml"), "{answer}");
+}
+
+#[test]
+fn what_is_about_a_policy_needs_one() {
+    let own = env!("CARGO_BIN_EXE_framegate-under-test");
+    for options in [&["--mode", "enforce"][..], &["--fact", "a=b"], &["--facts", "{}"]] {
+        let command = [&[own, "run"], options, &["--", "cat"]].concat();
+        assert_eq!(framegate_fed(&command, "").status.code(), Some(78), "{options:?}");
+    }
+    let output = framegate_fed(&[own, "run", "--polcy", "x", "--", "cat"], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no option `--polcy`"));
+}
+
+fn framegate_fed(command: &[&str], input: &str) -> Output {
+    use std::io::Write as _;
+    let mut child = Command::new(command[0])
+        .args(&command[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
