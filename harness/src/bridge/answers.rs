@@ -161,9 +161,7 @@ impl Inner {
         // Polled again and again: the output counts once.
         self.tasks().remove(&task);
         let how = if is_error(frame) { Settled::Failed } else { Settled::Done };
-        if let Err(failure) = self.ledger.settle(&self.key, sent.sequence, how) {
-            self.log.say(Level::Error, &failure.to_string());
-        }
+        self.settle_step(sent.sequence, how);
         self.output(&sent, frame);
     }
 

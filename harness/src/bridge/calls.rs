@@ -38,11 +38,9 @@ impl Bridge {
         }
         let name = read.call().map(|call| call.name.to_owned()).unwrap_or_default();
         // A decision off the pump's thread holds the ledger: the pump must not wait for it.
-        let is_small = request.frame().len() <= ON_THREAD_BYTES_MAX
-            && !guard.is_expensive(&name)
-            && self.inner.deciding.load(Ordering::Relaxed) == 0;
+        let is_small = request.frame().len() <= ON_THREAD_BYTES_MAX && !guard.is_expensive(&name);
         if guard.is_listed() && !self.waits_for_listing(&guard, &name) {
-            return if is_small {
+            return if is_small && !self.inner.is_deciding() {
                 self.inner.decide(request, &read, &KEPT)
             } else {
                 off_thread(&self.inner, request, read)
@@ -54,7 +52,12 @@ impl Bridge {
             if let Err(why) = inner.wait_listed(seen).await {
                 return inner.unlisted(&request, &name, &why);
             }
-            if is_small { inner.decide(&request, &read, &KEPT) } else { off_thread(&inner, &request, read) }
+            // Asked again: another call's decision may have begun meanwhile.
+            if is_small && !inner.is_deciding() {
+                inner.decide(&request, &read, &KEPT)
+            } else {
+                off_thread(&inner, &request, read)
+            }
         })
     }
 
@@ -84,12 +87,22 @@ impl Bridge {
     }
 }
 
+/// Says, when it goes, that nobody waits for the decision: it took too long, or the call was cancelled.
+#[derive(Default)]
+struct GivenUp(Arc<AtomicBool>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn off_thread(inner: &Arc<Inner>, request: &Request, read: ClientFrame) -> Verdict {
     let (inner, request) = (Arc::clone(inner), request.clone());
     Hold::verdict(HoldKind::Machine, async move {
         let (on_thread, of) = (Arc::clone(&inner), request.clone());
-        let given_up = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&given_up);
+        let given_up = GivenUp::default();
+        let seen = Arc::clone(&given_up.0);
         inner.deciding.fetch_add(1, Ordering::Relaxed);
         let deciding = tokio::task::spawn_blocking(move || {
             let verdict = on_thread.decide(&of, &read, &seen);
@@ -100,7 +113,7 @@ fn off_thread(inner: &Arc<Inner>, request: &Request, read: ClientFrame) -> Verdi
             Ok(Ok(verdict)) => verdict,
             Ok(Err(panicked)) => inner.internal(&request, &panicked.to_string()),
             Err(_) => {
-                given_up.store(true, Ordering::Relaxed);
+                drop(given_up);
                 inner.undecided(&request)
             }
         }
@@ -263,12 +276,30 @@ impl Inner {
         answer(request.refuse(&RpcError::new(RpcError::INTERNAL, text)))
     }
 
-    pub(super) fn settle(&self, ticket: Ticket, how: Settled) -> Option<Sent> {
+    /// Whether a decision off the pump's thread has the ledger, or is about to take it.
+    fn is_deciding(&self) -> bool {
+        self.deciding.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn settle(self: &Arc<Self>, ticket: Ticket, how: Settled) -> Option<Sent> {
         let sent = self.open().remove(&ticket)?;
-        if let Err(failure) = self.ledger.settle(&self.key, sent.sequence, how) {
+        self.settle_step(sent.sequence, how);
+        Some(sent)
+    }
+
+    /// The pump must not wait for a ledger that a decision holds.
+    pub(super) fn settle_step(self: &Arc<Self>, sequence: u64, how: Settled) {
+        if !self.is_deciding() {
+            return self.settle_now(sequence, how);
+        }
+        let inner = Arc::clone(self);
+        tokio::task::spawn_blocking(move || inner.settle_now(sequence, how));
+    }
+
+    fn settle_now(&self, sequence: u64, how: Settled) {
+        if let Err(failure) = self.ledger.settle(&self.key, sequence, how) {
             self.log.say(Level::Error, &failure.to_string());
         }
-        Some(sent)
     }
 }
 
@@ -283,4 +314,60 @@ pub(super) fn read(
     limits: &wire::Limits,
 ) -> Result<Option<ClientFrame>, Box<wire::Refusal>> {
     wire::client_frame(request.frame(), limits).map_err(Box::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::mpsc;
+
+    use framegate_guard::Facts;
+    use framegate_guard::ledger::{Ledger as _, MemoryLedger, SessionKey, Snapshot};
+    use framegate_guard::policy::Policy;
+    use framegate_guard::session::Session;
+
+    use super::*;
+    use crate::bridge::{BridgeSettings, Disk};
+    use crate::calls::{CallLog, LogFormat};
+    use crate::child::ServerName;
+    use crate::stderr::Stderr;
+
+    fn bridge(ledger: &Arc<MemoryLedger>) -> Arc<Bridge> {
+        let policy = Policy::load("p.yaml", b"framegate: 1\ndefault: allow\n", &mut |_| Err(String::new()));
+        Bridge::new(BridgeSettings {
+            guard: Guard::new(policy.unwrap().policy, "s", Facts::default()),
+            ledger: Arc::<MemoryLedger>::clone(ledger),
+            key: SessionKey { principal: "p".into(), name: "s".into() },
+            world: Arc::new(Disk::new(Path::new("."))),
+            log: Arc::new(CallLog::new(Stderr::start(), ServerName::given("s"), Level::Off, LogFormat::Text { color: false })),
+            noise: None,
+        })
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_while_a_decision_has_the_ledger_does_not_wait_for_it() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let inner = Arc::clone(&bridge(&ledger).inner);
+        let (let_go, held) = mpsc::channel::<()>();
+        let (has_it, taken) = mpsc::channel();
+        let (of, key, guard) = (Arc::clone(&ledger), inner.key.clone(), inner.guard());
+        inner.deciding.fetch_add(1, Ordering::Relaxed);
+        let deciding = std::thread::spawn(move || {
+            of.step(&key, &mut |past: &Snapshot<'_>| {
+                has_it.send(()).unwrap();
+                held.recv().unwrap();
+                let none = Document::empty_object();
+                let call = Call { tool: "t", id: None, arguments: none.root() };
+                let decision = guard.decide(&call, &Session::default(), past, &Disk::new(Path::new(".")));
+                Step { decision: Arc::new(decision), is_sent: false }
+            })
+        });
+        taken.recv().unwrap();
+        inner.open().insert(Ticket(1), Sent { sequence: 1, tool: "t".into() });
+        let since = std::time::Instant::now();
+        assert!(inner.settle(Ticket(1), Settled::Done).is_some());
+        assert!(since.elapsed() < Duration::from_secs(1));
+        let_go.send(()).unwrap();
+        deciding.join().unwrap().unwrap();
+    }
 }
