@@ -9,10 +9,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::json::{Document, Limits, Value};
-use crate::look::{fold, look_alike};
+use crate::look::{look_alike, skeleton};
 use crate::policy::{Bound, BoundTool, Listed, Listing, Policy, Problem, Severity, ToolOptions};
 use crate::schema::Schema;
 use crate::trace::ListedAs;
+
+/// Longer names are taken for no other: whoever calls one must not make us fold megabytes.
+const RESEMBLED_BYTES_MAX: usize = 4096;
 
 /// Every tool that was listed.
 #[derive(Debug, Clone, Default)]
@@ -21,8 +24,8 @@ pub(crate) struct Catalogue {
     tools: BTreeMap<String, Arc<Tool>>,
     /// The first definition of every tool that was ever listed.
     first: BTreeMap<String, Arc<Document>>,
-    /// Listed names by their fold, for look-alikes.
-    folds: BTreeMap<String, String>,
+    /// Listed names by their skeleton, for look-alikes.
+    skeletons: BTreeMap<String, Vec<String>>,
     /// Errors of the policy that are about no one tool: a rule that is for none may be meant for any.
     faults: Vec<String>,
 }
@@ -117,11 +120,11 @@ impl Catalogue {
             Some((name.clone(), Arc::new(tool)))
         });
         let tools: BTreeMap<String, Arc<Tool>> = tools.collect();
-        let folds = tools.keys().map(|name| (fold(name), name.clone())).collect();
+        let skeletons = skeletons(tools.keys());
         if !tools.is_empty() && !tools.values().any(|tool| tool.bound.visible()) {
             warnings.push(format!("the policy offers none of the {} tools of `{server}`", tools.len()));
         }
-        (Catalogue { tools, first, folds, faults }, warnings)
+        (Catalogue { tools, first, skeletons, faults }, warnings)
     }
 
     /// The same tools under another policy.
@@ -218,7 +221,7 @@ impl Catalogue {
         }
         let mut next = Catalogue { first: alone.first, ..self.clone() };
         next.tools.extend(alone.tools);
-        next.folds.extend(alone.folds);
+        next.skeletons = skeletons(next.tools.keys());
         (next, warnings)
     }
 
@@ -232,10 +235,20 @@ impl Catalogue {
 
     /// A listed name that this one could be taken for, and how they differ.
     pub(crate) fn resembled(&self, name: &str) -> Option<(&str, String)> {
-        let listed = self.folds.get(&fold(name)).map(String::as_str);
-        let mut all = listed.into_iter().chain(self.names());
-        all.find_map(|listed| look_alike(name, listed).map(|look| (listed, look.to_string())))
+        if name.len() > RESEMBLED_BYTES_MAX {
+            return None;
+        }
+        let alike = self.skeletons.get(&skeleton(name))?;
+        alike.iter().find_map(|listed| Some((listed.as_str(), look_alike(name, listed)?.to_string())))
     }
+}
+
+fn skeletons<'n>(names: impl Iterator<Item = &'n String>) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in names.filter(|name| name.len() <= RESEMBLED_BYTES_MAX) {
+        all.entry(skeleton(name)).or_default().push(name.clone());
+    }
+    all
 }
 
 enum Entry {
@@ -298,4 +311,25 @@ fn changed(before: Value<'_>, after: Value<'_>) -> String {
     names.retain(|name| before.get(name) != after.get(name));
     names.truncate(8);
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_megabytes_resembles_nothing_and_costs_nothing() {
+        let names = (0..1000).map(|i| format!("tool_{i}")).chain(["READ".into(), "read".into()]);
+        let catalogue = Catalogue {
+            skeletons: skeletons(names.collect::<Vec<_>>().iter()),
+            ..Catalogue::default()
+        };
+        let since = std::time::Instant::now();
+        assert_eq!(catalogue.resembled(&"é".repeat(1 << 20)), None);
+        assert_eq!(catalogue.resembled(&"é".repeat(RESEMBLED_BYTES_MAX / 2)), None);
+        assert!(since.elapsed() < std::time::Duration::from_secs(2), "{:?}", since.elapsed());
+        assert_eq!(catalogue.resembled("Tool_7").unwrap().0, "tool_7");
+        assert_eq!(catalogue.resembled("to\u{43e}l_7").unwrap().0, "tool_7");
+        assert_eq!(catalogue.resembled("read").unwrap().0, "READ");
+    }
 }

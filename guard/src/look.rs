@@ -117,8 +117,9 @@ fn fold_form(name: &str) -> String {
     folded.nfkc().collect()
 }
 
-/// [`fold`], and letters that are drawn alike as one. Only the ones that whole words can be written in.
-fn skeleton(name: &str) -> String {
+/// [`fold`], and letters that are drawn alike as one. Only the ones that whole words can be written in. Names
+/// that look alike in any way have the same one.
+pub(crate) fn skeleton(name: &str) -> String {
     fold(name).chars().map(plain_letter).collect()
 }
 
