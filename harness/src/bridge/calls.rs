@@ -339,7 +339,7 @@ mod tests {
             ledger: Arc::<MemoryLedger>::clone(ledger),
             key: SessionKey { principal: "p".into(), name: "s".into() },
             world: Arc::new(Disk::new(Path::new("."))),
-            log: Arc::new(CallLog::new(Stderr::start(), ServerName::given("s"), Level::Off, LogFormat::Text { color: false })),
+            log: Arc::new(CallLog::new(Stderr::start(), ServerName::given("s"), Level::Off, LogFormat::Text)),
             noise: None,
         })
     }
