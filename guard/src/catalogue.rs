@@ -157,17 +157,27 @@ impl Catalogue {
         self.first.get(name).is_some_and(|first| first.root() == definition.root())
     }
 
-    /// The same with a doubt about one tool, of which another definition was seen.
-    pub(crate) fn doubting(&self, name: &str, definition: &Document) -> (Catalogue, String) {
-        let what =
-            self.first.get(name).map_or_else(String::new, |first| changed(first.root(), definition.root()));
-        let doubt = format!("the server changed it after it was first listed ({what})");
-        let warning = format!("tool `{name}`: {doubt}; its calls ask");
-        let mut next = self.clone();
-        if let Some(tool) = next.tools.get_mut(name) {
+    /// The same with doubts about tools of which other definitions were seen, or ones that nobody can read for
+    /// certain (`None`), and what a person should know of that.
+    pub(crate) fn doubting<'a>(
+        &self,
+        seen: impl IntoIterator<Item = (&'a str, Option<&'a Document>)>,
+    ) -> (Catalogue, Vec<String>) {
+        let (mut next, mut warnings) = (self.clone(), Vec::new());
+        for (name, definition) in seen {
+            let Some(tool) = next.tools.get_mut(name) else { continue };
+            let doubt = match (definition, self.first.get(name)) {
+                (Some(definition), Some(first)) if first.root() == definition.root() => continue,
+                (Some(definition), first) => {
+                    let what = first.map_or_else(String::new, |first| changed(first.root(), definition.root()));
+                    format!("the server changed it after it was first listed ({what})")
+                }
+                (None, _) => "its definition cannot be read for certain".to_owned(),
+            };
+            warnings.push(format!("tool `{name}`: {doubt}; its calls ask"));
             *tool = Arc::new(tool.doubted(doubt));
         }
-        (next, warning)
+        (next, warnings)
     }
 
     /// What a record says of a tool; nothing when no tools were known.
@@ -205,8 +215,7 @@ impl Catalogue {
             if self.knows(name, &definition) {
                 return (self.clone(), Vec::new());
             }
-            let (next, warning) = self.doubting(name, &definition);
-            return (next, vec![warning]);
+            return self.doubting([(name, Some(&definition))]);
         }
         let alone = Catalogue { first: self.first.clone(), ..Catalogue::default() };
         // What the policy says of tools that are not in this listing of one is not wrong yet.

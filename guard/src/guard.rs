@@ -210,12 +210,16 @@ impl Guard {
         self.tool(tool)?.doubt.as_deref()
     }
 
-    /// The guard after this definition of a listed tool was shown to the client, which is another than the one
-    /// its calls are judged by: they ask. And what a person should know of it.
+    /// The guard after these definitions of listed tools were shown to the client, `None` where one cannot be
+    /// read for certain: where they are others than those the calls are judged by, the calls ask. And what a
+    /// person should know of it.
     #[must_use]
-    pub fn doubt(&self, tool: &str, definition: &Document) -> (Guard, String) {
-        let (catalogue, warning) = self.catalogue.clone().unwrap_or_default().doubting(tool, definition);
-        (Guard { catalogue: Some(Arc::new(catalogue)), ..self.clone() }, warning)
+    pub fn doubt<'a>(
+        &self,
+        shown: impl IntoIterator<Item = (&'a str, Option<&'a Document>)>,
+    ) -> (Guard, Vec<String>) {
+        let (catalogue, warnings) = self.catalogue.clone().unwrap_or_default().doubting(shown);
+        (Guard { catalogue: Some(Arc::new(catalogue)), ..self.clone() }, warnings)
     }
 
     /// The tools of the server's last listing.

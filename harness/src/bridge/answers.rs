@@ -200,36 +200,38 @@ impl Inner {
             return;
         }
         let guard = self.guard();
-        if !guard.is_listed() {
-            // Two listings under way at once may differ: what the client saw is compared when ours is in.
+        let mut is_news = false;
+        {
             let mut shown = self.shown();
-            let room = listing::TOOLS_MAX.saturating_sub(shown.len());
-            shown.extend(tools.into_iter().take(room));
-            return;
+            for listing::Listed { name, definition } in tools {
+                if definition.as_ref().is_ok_and(|definition| guard.knows(&name, definition)) {
+                    // The client knows the right one again.
+                    is_news |= shown.remove(&name).is_some();
+                } else if shown.len() < listing::TOOLS_MAX || shown.contains_key(&name) {
+                    is_news |= definition.is_ok() || guard.doubt_of(&name).is_none();
+                    shown.insert(name, definition.ok());
+                }
+            }
         }
-        let known = |tool: &listing::Listed| match &tool.definition {
-            Ok(definition) => guard.knows(&tool.name, definition),
-            Err(_) => guard.lists(&tool.name),
-        };
-        if !tools.iter().all(known) {
-            self.doubt_changed(&tools);
+        // Two listings under way at once may differ: before ours is in, there is nothing to compare with.
+        if is_news && guard.is_listed() {
+            self.doubt_changed();
             self.list();
         }
     }
 
-    /// What the client was shown counts, also if a listing of ours would say otherwise.
-    pub(super) fn doubt_changed(&self, shown: &[listing::Listed]) {
-        for tool in shown {
-            let guard = self.guard();
-            if let (name, Ok(definition)) = (&tool.name, &tool.definition)
-                && guard.lists(name)
-                && !guard.knows(name, definition)
-            {
-                let (doubting, warning) = guard.doubt(name, definition);
-                self.set_guard(doubting);
-                self.log.say(Level::Warn, &warning);
-            }
+    /// What the client was shown counts, also if a listing of ours says otherwise, however often.
+    pub(super) fn doubt_changed(&self) {
+        let guard = self.guard();
+        let mut shown = self.shown();
+        shown.retain(|name, definition| !definition.as_ref().is_some_and(|it| guard.knows(name, it)));
+        let (doubting, warnings) =
+            guard.doubt(shown.iter().map(|(name, definition)| (name.as_str(), definition.as_ref())));
+        drop(shown);
+        if !warnings.is_empty() {
+            self.set_guard(doubting);
         }
+        warnings.iter().for_each(|warning| self.log.say(Level::Warn, warning));
     }
 }
 

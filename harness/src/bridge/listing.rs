@@ -59,9 +59,6 @@ pub(crate) async fn list(injector: &Injector, version: Option<&str>) -> Result<V
         if cursor.is_none() {
             return Ok(tools);
         }
-        if tools.len() > TOOLS_MAX {
-            return Err(format!("the server lists more than {TOOLS_MAX} tools"));
-        }
     }
     Err(format!("the server's tool listing has more than {PAGES_MAX} pages"))
 }
@@ -80,9 +77,11 @@ pub(crate) fn page(body: &[u8], tools: &mut Vec<Listed>) -> Result<Option<serde_
     }
     let Some(result) = answer.result else { return Err("the server's tool listing has no result".into()) };
     let page: Page<'_> = serde_json::from_str(result.get()).map_err(unreadable)?;
-    for tool in page.tools {
-        tools.push(read(tool.get()));
+    // Before any of them is read: reading, and binding the policy to each, is what takes time.
+    if tools.len() + page.tools.len() > TOOLS_MAX {
+        return Err(format!("the server lists more than {TOOLS_MAX} tools"));
     }
+    tools.extend(page.tools.into_iter().map(|tool| read(tool.get())));
     // Only absence ends a listing: an empty string is a cursor. A null is what some write for "absent".
     Ok(page.next_cursor)
 }
@@ -116,6 +115,9 @@ mod tests {
         assert_eq!(tools[1].name, "b");
         let none = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#;
         assert_eq!(page(none, &mut tools).unwrap(), None);
+        let many = vec![r#"{"name":"t"}"#; TOOLS_MAX + 1].join(",");
+        let many = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{many}]}}}}"#);
+        assert!(page(many.as_bytes(), &mut Vec::new()).unwrap_err().contains("more than"), "also on the last page");
         let broken = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom"}}"#;
         assert!(page(broken, &mut tools).unwrap_err().contains("boom"));
     }

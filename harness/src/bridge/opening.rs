@@ -142,8 +142,7 @@ impl Inner {
         for warning in warnings {
             self.log.say(Level::Warn, &warning);
         }
-        let shown = std::mem::take(&mut *self.shown());
-        self.doubt_changed(&shown);
+        self.doubt_changed();
     }
 
     /// Resolves once a listing that was asked for before now is in.

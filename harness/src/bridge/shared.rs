@@ -1,9 +1,10 @@
 //! What all parts of the bridge share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use framegate_guard::json::Document;
 use framegate_guard::ledger::{Ledger, SessionKey};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::Session;
@@ -12,7 +13,6 @@ use framegate_guard::{Facts, Guard};
 use framegate_pump::{Handle, Injector, Ticket};
 use tokio::sync::watch;
 
-use super::listing::Listed;
 use crate::calls::{CallLog, Level};
 use crate::noise::DivertNoise;
 use crate::stderr::Stderr;
@@ -69,8 +69,9 @@ pub(super) struct Inner {
     pub(super) open: Mutex<HashMap<Ticket, Sent>>,
     /// Decisions that are being made off the pump's thread.
     pub(super) deciding: AtomicUsize,
-    /// What the client was shown before the guard's own listing was in.
-    shown: Mutex<Vec<Listed>>,
+    /// What the client was shown that is not what the guard's own listing has, or came before that; `None`
+    /// where it cannot be read for certain. It counts until the client is shown the right one.
+    shown: Mutex<BTreeMap<String, Option<Document>>>,
     /// Calls whose answer was a task's handle, by the task's id.
     tasks: Mutex<HashMap<String, Sent>>,
 }
@@ -190,7 +191,7 @@ impl Inner {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn shown(&self) -> MutexGuard<'_, Vec<Listed>> {
+    pub(super) fn shown(&self) -> MutexGuard<'_, BTreeMap<String, Option<Document>>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
