@@ -37,6 +37,9 @@ pub(crate) struct Unreadable;
 pub(crate) fn edit(body: &str, result: &str, plan: &Plan<'_>) -> Result<Edited, Unreadable> {
     let base = |part: &str| Span::within(body, part).range();
     let members = entries(result).ok_or(Unreadable)?;
+    if members.iter().any(|(key, _)| looks_like(key, "tools")) {
+        return Err(Unreadable);
+    }
     let one = |key: &str| -> Result<Option<&RawValue>, Unreadable> {
         let mut all = members.iter().filter(|(name, _)| name == key);
         match (all.next(), all.next()) {
@@ -97,8 +100,15 @@ fn edit_array(
     Ok(())
 }
 
+/// Whether some reader takes this key for the other: Go's matches without case, and takes U+017F for `s`.
+fn looks_like(key: &str, other: &str) -> bool {
+    key != other && key.replace('\u{17f}', "s").eq_ignore_ascii_case(other)
+}
+
 fn is_kept(tool: &str, plan: &Plan<'_>, edited: &mut Edited) -> bool {
-    let Some(name) = crate::scan::member(tool, "name").and_then(unquote) else {
+    let has_another =
+        entries(tool).is_none_or(|members| members.iter().any(|(key, _)| looks_like(key, "name")));
+    let Some(name) = crate::scan::member(tool, "name").and_then(unquote).filter(|_| !has_another) else {
         edited.unreadable += 1;
         return false;
     };

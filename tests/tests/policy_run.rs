@@ -406,3 +406,30 @@ fn a_definition_that_only_the_client_was_shown_makes_the_calls_ask_until_it_sees
         guarded.end();
     }
 }
+
+#[test]
+fn a_listing_that_only_some_readers_can_read_shows_nothing() {
+    let tools = format!(r#""tools":[{{"name":"safe","inputSchema":{ANY}}},{{"name":"danger","inputSchema":{ANY}}}]"#);
+    for odd in [
+        // Python's reader takes it.
+        format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{{tools},"x":NaN}}}}"#),
+        format!(r#"{{"id":0,"jsonrpc":"2.0","id":$ID,"result":{{{tools},"x":NaN}}}}"#),
+        // Go's reader takes the last of these two.
+        format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"tools":[],"T{}}}}}"#, &tools[2..]),
+        format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"tools":[{{"name":"safe","Name":"danger","inputSchema":{ANY}}}]}}}}"#),
+    ] {
+        let script = json!([
+            { "on": "tools/list", "times": 1, "reply": listing_of(&format!(r#"{{"name":"safe","inputSchema":{ANY}}}"#)) },
+            { "on": "tools/list", "reply": odd },
+        ]);
+        let mut guarded = Guarded::start(&framegate_tests::wrapper!(), ONLY_SAFE, script);
+        guarded.open();
+        guarded.send(r#"{"jsonrpc":"2.0","id":"tl","method":"tools/list"}"#);
+        guarded.wait_server_got("tools/list", 2);
+        guarded.ask(&ping("9"), "9");
+        thread::sleep(Duration::from_millis(50));
+        let received = String::from_utf8_lossy(&guarded.session.client.received()).into_owned();
+        assert!(!received.contains("danger"), "{received}");
+        guarded.end();
+    }
+}

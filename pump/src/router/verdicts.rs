@@ -137,17 +137,35 @@ impl Router {
     }
 
     /// A line of the server's that is no JSON to us may be the answer to some readers: Python takes
-    /// `NaN`. The request that it names is no longer waited for.
-    fn close_unreadable(&mut self, frame: &Frame) {
-        let mut skim = crate::skim::Skim::default();
-        if self.open.client.len() == 0 || !frame.body().trim_ascii_start().starts_with(b"{") {
-            return;
+    /// `NaN`. Whether it may go on: not as a listing in which nothing could be hidden, nor as the answer to
+    /// a question of ours.
+    fn may_go_on_unread(&mut self, frame: &Frame, fx: &mut Effects) -> bool {
+        let Some(found) = skimmed(frame).filter(|found| found.has_answer && !found.has_method) else {
+            return true;
+        };
+        let Some(id) = found.id.and_then(|id| Id::from_json(&id)) else {
+            return !self.open.client.awaits_listing();
+        };
+        if let Some(question) = self.questions.server.remove(&id) {
+            fx.push_back(Effect::Answered { question, answer: None });
+            return false;
         }
-        skim.feed(frame.body());
-        let found = skim.finish();
-        let id = found.id.filter(|_| found.has_answer && !found.has_method);
-        if let Some(open) =
-            id.and_then(|id| Id::from_json(&id)).and_then(|id| self.open.client.take_answered(&id))
+        if !self.open.client.find(&id).is_some_and(|(_, open)| open.first_page.is_some()) {
+            return !self.namespace.holds(&id);
+        }
+        if let Some(open) = self.open.client.take_answered(&id) {
+            self.seams.observer.notice(&Notice::ListingUnreadable);
+            self.fail(&open.head, open.request.as_deref(), Ended::Unreadable, &unreadable_listing(), fx);
+        }
+        false
+    }
+
+    /// The request that a line which went on unread names is no longer waited for.
+    fn close_unreadable(&mut self, frame: &Frame) {
+        let found = skimmed(frame).filter(|found| found.has_answer && !found.has_method);
+        if let Some(open) = found
+            .and_then(|found| Id::from_json(&found.id?))
+            .and_then(|id| self.open.client.take_answered(&id))
         {
             self.tell_ended(&open.head, open.request.as_deref(), Ended::Unreadable);
         }
@@ -182,6 +200,9 @@ impl Router {
                 self.forward_message(request, alias, wants, edits, fx);
             }
             Pending::Odd { from, frame } => {
+                if from == Side::Server && !self.may_go_on_unread(&frame, fx) {
+                    return;
+                }
                 // An odd frame that cannot be edited is dropped: it may not pass as it is.
                 let sent = self.splice_and_send(from.other(), (&frame, How::Verbatim), &edits, None, fx);
                 if sent.is_ok() && from == Side::Server {
@@ -261,10 +282,7 @@ impl Router {
         };
         let Ok(edited) = listing::edit(body, result.text_of(frame.body()), &plan) else {
             self.seams.observer.notice(&Notice::ListingUnreadable);
-            return Err(RpcError::new(
-                RpcError::INTERNAL,
-                "the server's tool listing cannot be read for certain, so nothing in it can be hidden",
-            ));
+            return Err(unreadable_listing());
         };
         for name in edited.shadowing {
             self.seams.observer.notice(&Notice::ToolShadowed { name });
@@ -284,6 +302,21 @@ fn cancel_alias(notification: &Request, alias: &Id) -> Edits {
         edits.push(crate::envelope::Span::within(body, id).range(), alias.json().to_owned());
     }
     edits
+}
+
+/// What the top level of an odd line of the server's seems to be, if it may be an object.
+fn skimmed(frame: &Frame) -> Option<crate::skim::Skimmed> {
+    if !frame.body().trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    let mut skim = crate::skim::Skim::default();
+    skim.feed(frame.body());
+    Some(skim.finish())
+}
+
+fn unreadable_listing() -> RpcError {
+    let text = "the server's tool listing cannot be read for certain, so nothing in it can be hidden";
+    RpcError::new(RpcError::INTERNAL, text)
 }
 
 fn unspliceable() -> RpcError {
