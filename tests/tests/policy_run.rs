@@ -433,3 +433,35 @@ fn a_listing_that_only_some_readers_can_read_shows_nothing() {
         guarded.end();
     }
 }
+
+#[test]
+fn what_a_server_asks_for_inside_an_answer_is_ruled_on_like_its_own_requests() {
+    let policy = "framegate: 1\ntools: { safe: {} }\nserver_requests: { sampling/createMessage: deny }\n";
+    let asks = |key: &str, method: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"resultType":"input_required","{key}":{{"k":{{"method":"{method}","params":{{"maxTokens":1}}}}}},"requestState":"s"}}}}"#
+        )
+    };
+    let script = json!([
+        { "on": "tools/call", "times": 1, "reply": asks("inputRequests", "sampling/createMessage") },
+        { "on": "tools/call", "times": 1, "reply": asks("\\u0069nputRequests", "sampling\\/createMessage") },
+        { "on": "tools/call", "times": 1, "reply": asks("inputRequests", "roots/list").replace("maxTokens", "x") },
+        { "tools": format!(r#"[{{"name":"safe","inputSchema":{ANY}}}]"#) },
+    ]);
+    let mut guarded = Guarded::start(&framegate_tests::wrapper!(), policy, script);
+    let call = |id: u8| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"safe","_meta":{ENVELOPE}}}}}"#
+        )
+    };
+    for id in 1..=2 {
+        let refused = guarded.ask(&call(id), &id.to_string());
+        assert_eq!(refused["error"]["code"], -31901, "{refused}");
+    }
+    guarded.send(&call(3));
+    guarded.wait_server_got("tools/call", 3);
+    guarded.ask(&ping("4"), "4");
+    let received = String::from_utf8_lossy(&guarded.session.client.received()).into_owned();
+    assert!(received.contains("roots/list") && !received.contains("maxTokens"), "{received}");
+    guarded.end();
+}

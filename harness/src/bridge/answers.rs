@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framegate_guard::Guard;
-use framegate_guard::json::{Document, Limits};
+use framegate_guard::{Guard, MethodCall};
+use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::ledger::Settled;
-use framegate_pump::{Edits, Frame, Hold, HoldKind, Request, Verdict};
+use framegate_guard::look::fold;
+use framegate_pump::{Edits, Frame, Hold, HoldKind, Request, RpcError, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::calls::REFUSED;
 use super::listing;
 use super::shared::{Bridge, Inner, Sent};
 use crate::calls::{Level, outcome};
@@ -69,7 +71,31 @@ impl Bridge {
             "tasks/result" | "tasks/get" => self.inner.task_answered(request, frame),
             _ => {}
         }
-        Verdict::Forward
+        self.asks_for_input(request, frame)
+    }
+
+    /// What the server asks of the client inside an answer (`inputRequests`, 2026-07-28) is what it asked by
+    /// requests of its own before: `server_requests:` rules on it. One that is refused refuses the answer.
+    fn asks_for_input(&self, request: &Request, frame: &Frame) -> Verdict {
+        let guard = self.guard();
+        let result = Answer::read(frame.body()).and_then(|answer| answer.result);
+        let Some(result) = result.filter(|_| !guard.policy().server_requests().all_pass()) else {
+            return Verdict::Forward;
+        };
+        match input_requests(result) {
+            Ok(asked) => {
+                let refused = asked.iter().find_map(|asked| {
+                    let method = asked.root().get("method").and_then(Value::as_str).unwrap_or_default();
+                    let params = asked.root().get("params");
+                    self.ruled(&MethodCall { method, params, is_servers: true })
+                });
+                refused.map_or(Verdict::Forward, |error| self.refuse_method(request, error))
+            }
+            Err(why) => {
+                let text = format!("what the server asks for cannot be read for certain: {why}");
+                self.refuse_method(request, RpcError::new(REFUSED, text))
+            }
+        }
     }
 }
 
@@ -232,6 +258,51 @@ impl Inner {
             self.set_guard(doubting);
         }
         warnings.iter().for_each(|warning| self.log.say(Level::Warn, warning));
+    }
+}
+
+/// The requests inside a result, under whatever some reader takes for `inputRequests`.
+fn input_requests(result: &RawValue) -> Result<Vec<Document>, String> {
+    if !result.get().starts_with('{') {
+        return Ok(Vec::new());
+    }
+    let Members(members) = serde_json::from_str(result.get()).map_err(|why| why.to_string())?;
+    let mut found = Vec::new();
+    for (_, value) in members.iter().filter(|(key, _)| fold(key) == "inputrequests") {
+        if value.get() == "null" {
+            continue;
+        }
+        let Members(asked) = serde_json::from_str(value.get()).map_err(|why| why.to_string())?;
+        for (_, request) in asked {
+            let text = Bytes::copy_from_slice(request.get().as_bytes());
+            found.push(Document::read(text, &Limits::default()).map_err(|why| why.to_string())?);
+        }
+    }
+    Ok(found)
+}
+
+/// The members of an object, doubles included.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> serde::de::Visitor<'de> for All {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    all.push(member);
+                }
+                Ok(all)
+            }
+        }
+        reader.deserialize_map(All).map(Members)
     }
 }
 

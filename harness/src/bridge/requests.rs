@@ -70,16 +70,20 @@ impl Bridge {
 
     /// `methods:` and `server_requests:`.
     fn method(&self, request: &Request, from: Side, params: Option<Value<'_>>) -> Verdict {
-        let guard = self.guard();
         let call = MethodCall { method: request.method(), params, is_servers: from == Side::Server };
+        self.ruled(&call).map_or(Verdict::Forward, |error| self.refuse_method(request, error))
+    }
+
+    /// The error that a request is refused by, if it is.
+    pub(super) fn ruled(&self, call: &MethodCall<'_>) -> Option<RpcError> {
         let session = Arc::clone(&self.inner.session());
-        match guard.method(&call, &session, &*self.inner.world) {
-            Ruled { outcome: Outcome::Allow, .. } => Verdict::Forward,
-            Ruled { text, .. } => self.refuse_method(request, RpcError::new(REFUSED, text)),
+        match self.guard().method(call, &session, &*self.inner.world) {
+            Ruled { outcome: Outcome::Allow, .. } => None,
+            Ruled { text, .. } => Some(RpcError::new(REFUSED, text)),
         }
     }
 
-    fn refuse_method(&self, request: &Request, error: RpcError) -> Verdict {
+    pub(super) fn refuse_method(&self, request: &Request, error: RpcError) -> Verdict {
         let ticket = request.head().ticket;
         if self.guard().policy().mode() == Mode::Monitor || self.guard().is_monitoring() {
             self.say(Level::Info, &format!("would refuse `{}`: {}", request.method(), error.message));
