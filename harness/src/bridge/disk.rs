@@ -65,6 +65,9 @@ fn resolve(path: &Path) -> Result<PathBuf, Unknown> {
             continue;
         }
         let next = real.join(&part);
+        if next == Path::new("/proc/self") || next == Path::new("/proc/thread-self") {
+            return Err(Unknown(format!("`{}` is another place for each process", next.display())));
+        }
         match std::fs::read_link(&next) {
             Ok(target) => {
                 links += 1;
@@ -127,6 +130,8 @@ mod tests {
         assert_eq!(real("dangling").unwrap(), "R/out/none");
         assert_eq!(real("../../../../../../../../../../etc/passwd").unwrap(), "/etc/passwd");
         assert_eq!(real("").unwrap(), "R/work");
+        assert!(real("/proc/self/cwd/x").is_err(), "the server's own is another one");
+        assert!(real("/dev/fd/0").is_err());
         assert!(real("loop").unwrap_err().0.contains("40 links"));
         assert!(real(&"x/".repeat(3000)).is_err());
     }

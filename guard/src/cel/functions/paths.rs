@@ -22,17 +22,28 @@ fn within<'a>(call: &mut Call<'_, 'a>) -> Result<Value<'a>, Failure> {
     if deceives(&path) {
         return Ok(Value::Bool(false));
     }
-    let path = resolve(call, &path)?;
+    let written = path;
+    let path = resolve(call, &written)?;
+    let plain = without_dots(&written).map(|plain| resolve(call, &plain)).transpose()?;
+    let (mut is_within, mut is_plain_within) = (false, plain.is_none());
     for at in 1..call.args.len() {
         for root in call.texts(at)? {
             if deceives(&root) {
                 return Err(Failure::error(format!("`{}` is not a folder's path", root.escape_debug())));
             }
             let root = resolve(call, &root)?;
-            if is_below(&path, &root) {
+            is_within |= is_below(&path, &root);
+            is_plain_within |= plain.as_ref().is_some_and(|plain| is_below(plain, &root));
+            if is_within && is_plain_within {
                 return Ok(Value::Bool(true));
             }
         }
+    }
+    if plain.is_some() && is_within != is_plain_within {
+        return Err(Failure::unknown(format!(
+            "`..` behind a link in `{}`: some servers take it out of the text, others follow the link first",
+            written.escape_debug()
+        )));
     }
     Ok(Value::Bool(false))
 }
@@ -55,10 +66,28 @@ fn is_below(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// The path as servers read it that take `..` out of its text before they look at the disk (Node's
+/// `path.resolve`, Python's `normpath`); nothing when no name stands before a `..`.
+fn without_dots(path: &str) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut differs = false;
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." && names.last().is_some_and(|last| *last != "..") {
+            names.pop();
+            differs = true;
+        } else if part != ".." || !path.starts_with('/') {
+            names.push(part);
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "./" };
+    differs.then(|| format!("{root}{}", names.join("/")))
+}
+
 /// Some servers decode percent signs, expand `~`, take URLs or turn backslashes into slashes, others do not:
 /// what such a path names depends on the reader, so it is within nothing.
 fn deceives(path: &str) -> bool {
     path.is_empty()
+        || path.trim() != path
         || path.starts_with('~')
         || path.contains(['\\', '\0'])
         || has_scheme(path)
