@@ -117,7 +117,7 @@ impl Guard {
             CallEnv::new((&self.policy, &self.server, call.tool), decided, &self.facts, session, world);
         env.schema = schema.ok();
         env.definitions = &tool.bound.definitions;
-        rules::check(&tool.bound.rules, &env, are_valid, findings);
+        rules::check(tool.bound.rules_for(decided), &env, are_valid, findings);
         if are_valid {
             let (facts, server, tool) = (&self.facts, &*self.server, call.tool);
             let input = RuleInput { server, tool, arguments: decided, facts, session, world };

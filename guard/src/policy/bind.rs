@@ -94,9 +94,20 @@ pub struct BoundTool {
     pub definitions: Vec<BoundDefinition>,
     /// Errors of the policy for this tool: while there is one, its calls ask.
     pub problems: Vec<Problem>,
+    /// Rules without `tools` that are not this tool's by its schema, with the arguments they read that the schema
+    /// does not declare: a call that sends one of them all the same is held to the rule.
+    undeclared: Vec<(Vec<String>, BoundRule)>,
 }
 
 impl BoundTool {
+    /// The rules that a call with these arguments is held to, in deciding order.
+    pub(crate) fn rules_for<'b>(&'b self, arguments: json::Value<'b>) -> impl Iterator<Item = &'b BoundRule> {
+        let is_sent = move |(names, _): &&(Vec<String>, BoundRule)| {
+            names.iter().any(|name| arguments.get(name).is_some())
+        };
+        self.rules.iter().chain(self.undeclared.iter().filter(is_sent).map(|(_, rule)| rule))
+    }
+
     /// Whether the listing shows it (outside of monitor mode).
     #[must_use]
     pub fn visible(&self) -> bool {
@@ -161,6 +172,7 @@ fn bind_tool(policy: &Policy, server: &str, tool: &Listed<'_>, memo: &mut Memo) 
         rules: Vec::new(),
         definitions: Vec::new(),
         problems: Vec::new(),
+        undeclared: Vec::new(),
     };
     match policy.options(server, tool.name) {
         Ok(options) => bound.options = options,
@@ -224,6 +236,23 @@ impl Binder<'_, '_> {
                 continue;
             };
             self.bound.rules.push(BoundRule { rule, when, that });
+        }
+        self.undeclared();
+    }
+
+    /// A schema may let arguments through that it does not declare, and servers read such.
+    fn undeclared(&mut self) {
+        let Some(schema) = self.schema else { return };
+        for rule in self.policy.rules() {
+            if !rule.tools.is_empty() || self.applies(rule) {
+                continue;
+            }
+            let wanted = arguments_of(self.policy, rule);
+            let names = wanted.needed.union(&wanted.optional).filter(|name| !schema_has(schema, name));
+            let names: Vec<String> = names.cloned().collect();
+            let expression = |condition: &Condition| Arc::clone(&condition.expression);
+            let (when, that) = (rule.when.as_ref().map(expression), expression(&rule.that));
+            self.bound.undeclared.push((names, BoundRule { rule: Arc::clone(rule), when, that }));
         }
     }
 
