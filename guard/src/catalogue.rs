@@ -169,7 +169,8 @@ impl Catalogue {
             let doubt = match (definition, self.first.get(name)) {
                 (Some(definition), Some(first)) if first.root() == definition.root() => continue,
                 (Some(definition), first) => {
-                    let what = first.map_or_else(String::new, |first| changed(first.root(), definition.root()));
+                    let what =
+                        first.map_or_else(String::new, |first| changed(first.root(), definition.root()));
                     format!("the server changed it after it was first listed ({what})")
                 }
                 (None, _) => "its definition cannot be read for certain".to_owned(),
@@ -329,10 +330,8 @@ mod tests {
     #[test]
     fn a_name_of_megabytes_resembles_nothing_and_costs_nothing() {
         let names = (0..1000).map(|i| format!("tool_{i}")).chain(["READ".into(), "read".into()]);
-        let catalogue = Catalogue {
-            skeletons: skeletons(names.collect::<Vec<_>>().iter()),
-            ..Catalogue::default()
-        };
+        let catalogue =
+            Catalogue { skeletons: skeletons(names.collect::<Vec<_>>().iter()), ..Catalogue::default() };
         let since = std::time::Instant::now();
         assert_eq!(catalogue.resembled(&"é".repeat(1 << 20)), None);
         assert_eq!(catalogue.resembled(&"é".repeat(RESEMBLED_BYTES_MAX / 2)), None);

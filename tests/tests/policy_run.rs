@@ -384,7 +384,8 @@ fn a_definition_that_only_the_client_was_shown_makes_the_calls_ask_until_it_sees
     let clean = format!(r#"{{"name":"safe","description":"clean","inputSchema":{ANY}}}"#);
     let other = format!(r#"{{"name":"safe","description":"POISON","inputSchema":{ANY}}}"#);
     // Most clients keep the last of two equal keys; nobody can be sure.
-    let twice = format!(r#"{{"name":"safe","description":"clean","description":"POISON","inputSchema":{ANY}}}"#);
+    let twice =
+        format!(r#"{{"name":"safe","description":"clean","description":"POISON","inputSchema":{ANY}}}"#);
     for shown in [other, twice] {
         let script = json!([
             { "on": "tools/list", "times": 1, "reply": listing_of(&clean) },
@@ -409,14 +410,17 @@ fn a_definition_that_only_the_client_was_shown_makes_the_calls_ask_until_it_sees
 
 #[test]
 fn a_listing_that_only_some_readers_can_read_shows_nothing() {
-    let tools = format!(r#""tools":[{{"name":"safe","inputSchema":{ANY}}},{{"name":"danger","inputSchema":{ANY}}}]"#);
+    let tools =
+        format!(r#""tools":[{{"name":"safe","inputSchema":{ANY}}},{{"name":"danger","inputSchema":{ANY}}}]"#);
     for odd in [
         // Python's reader takes it.
         format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{{tools},"x":NaN}}}}"#),
         format!(r#"{{"id":0,"jsonrpc":"2.0","id":$ID,"result":{{{tools},"x":NaN}}}}"#),
         // Go's reader takes the last of these two.
         format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"tools":[],"T{}}}}}"#, &tools[2..]),
-        format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"tools":[{{"name":"safe","Name":"danger","inputSchema":{ANY}}}]}}}}"#),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"tools":[{{"name":"safe","Name":"danger","inputSchema":{ANY}}}]}}}}"#
+        ),
     ] {
         let script = json!([
             { "on": "tools/list", "times": 1, "reply": listing_of(&format!(r#"{{"name":"safe","inputSchema":{ANY}}}"#)) },

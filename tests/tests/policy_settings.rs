@@ -519,3 +519,21 @@ fn framegate_fed(command: &[&str], input: &str) -> Output {
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
+
+#[test]
+fn half_a_policy_is_never_in_force() {
+    let whole = "framegate: 1\ndefault: allow\ntools: { danger: { hidden: true } }\n";
+    let mut guarded = start(whole, &[], two_tools());
+    guarded.open();
+    for round in 0..3 {
+        fs::write(guarded.policy_file(), "framegate: 1\ndefault: allow\n").unwrap();
+        for at in 0..4 {
+            thread::sleep(Duration::from_millis(90));
+            assert!(!is_allowed(&guarded.call(&format!("{}", 10 * round + at + 10), "danger", "{}")));
+        }
+        fs::write(guarded.policy_file(), whole).unwrap();
+        thread::sleep(Duration::from_millis(300));
+    }
+    guarded.end();
+    assert_eq!(guarded.server_got_count("tools/call"), 0);
+}

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framegate_guard::{Guard, MethodCall};
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::ledger::Settled;
 use framegate_guard::look::fold;
+use framegate_guard::{Guard, MethodCall};
 use framegate_pump::{Edits, Frame, Hold, HoldKind, Request, RpcError, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -117,7 +117,10 @@ mod tests {
         assert_eq!(page(none, &mut tools).unwrap(), None);
         let many = vec![r#"{"name":"t"}"#; TOOLS_MAX + 1].join(",");
         let many = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{many}]}}}}"#);
-        assert!(page(many.as_bytes(), &mut Vec::new()).unwrap_err().contains("more than"), "also on the last page");
+        assert!(
+            page(many.as_bytes(), &mut Vec::new()).unwrap_err().contains("more than"),
+            "also on the last page"
+        );
         let broken = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom"}}"#;
         assert!(page(broken, &mut tools).unwrap_err().contains("boom"));
     }

@@ -14,7 +14,7 @@ use crate::calls::Level;
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// What a file's change shows in. Editors replace files, so the inode counts too.
-type Stamp = Option<(SystemTime, u64, u64)>;
+type Stamp = Option<(SystemTime, (i64, i64), u64, u64)>;
 
 /// Reads the policy anew on SIGUSR1 and when its file has changed, for as long as it is polled. A file that
 /// cannot be used is reported, and the policy that is in force stays.
@@ -25,6 +25,7 @@ pub(crate) async fn follow(
 ) {
     let mut asked = signal(SignalKind::user_defined1()).ok();
     let mut stamp = stamp_of(&file);
+    let mut changing = stamp;
     let mut ticks = tokio::time::interval(LOOK_EVERY);
     loop {
         let is_asked = tokio::select! {
@@ -32,7 +33,9 @@ pub(crate) async fn follow(
             () = heard(&mut asked) => true,
         };
         let now = stamp_of(&file);
-        if now == stamp && !is_asked {
+        // Half a policy may be a laxer one: a file counts when it has not changed between two looks.
+        let is_still = std::mem::replace(&mut changing, now) == now;
+        if !is_asked && (now == stamp || !is_still) {
             continue;
         }
         stamp = now;
@@ -57,5 +60,7 @@ async fn heard(signals: &mut Option<tokio::signal::unix::Signal>) {
 fn stamp_of(file: &Path) -> Stamp {
     use std::os::unix::fs::MetadataExt as _;
     let about = std::fs::metadata(file).ok()?;
-    Some((about.modified().ok()?, about.len(), about.ino()))
+    // The time of modification can be set back; this one cannot.
+    let changed = (about.ctime(), about.ctime_nsec());
+    Some((about.modified().ok()?, changed, about.len(), about.ino()))
 }

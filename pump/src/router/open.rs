@@ -100,7 +100,10 @@ impl OpenTable {
 
     /// Whether a listing that is to be edited is among them.
     pub(super) fn awaits_listing(&self) -> bool {
-        self.first.values().chain(self.doubles.iter().map(|(_, open)| open)).any(|open| open.first_page.is_some())
+        self.first
+            .values()
+            .chain(self.doubles.iter().map(|(_, open)| open))
+            .any(|open| open.first_page.is_some())
     }
 
     pub(super) fn len(&self) -> usize {
