@@ -297,6 +297,12 @@ pub trait ToolInjector: Send + Sync {
         true
     }
 
+    /// Whether it hides any tool at all. Where it does not, and adds none, listings pass as they are, those that
+    /// cannot be read for certain too.
+    fn hides(&self) -> bool {
+        true
+    }
+
     /// A `tools/call` that names one of [`ToolInjector::tools`], before any interceptor. The
     /// server never sees it unless this forwards it.
     fn call(&self, request: &Request) -> Verdict;

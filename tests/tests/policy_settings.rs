@@ -537,3 +537,14 @@ fn half_a_policy_is_never_in_force() {
     guarded.end();
     assert_eq!(guarded.server_got_count("tools/call"), 0);
 }
+
+#[test]
+fn a_listing_that_nobody_can_read_for_certain_passes_a_monitor() {
+    let odd = r#"{"jsonrpc":"2.0","id":$ID,"result":{"tools":[],"tools":[{"name":"x"}]}}"#;
+    let script = json!([{ "on": "tools/list", "reply": odd }]);
+    let mut guarded = start("framegate: 1\nmode: monitor\ntools: { a: {} }\n", &[], script);
+    guarded.open();
+    let answer = guarded.ask(r#"{"jsonrpc":"2.0","id":"tl","method":"tools/list"}"#, "\"tl\"");
+    assert_eq!(answer["result"]["tools"][0]["name"], "x", "{answer}");
+    guarded.end();
+}

@@ -93,6 +93,10 @@ impl ToolInjector for Visible {
         self.0.is_visible(name)
     }
 
+    fn hides(&self) -> bool {
+        !self.0.guard().is_monitoring()
+    }
+
     fn call(&self, _: &Request) -> Verdict {
         Verdict::Forward
     }
