@@ -469,3 +469,29 @@ fn what_a_server_asks_for_inside_an_answer_is_ruled_on_like_its_own_requests() {
     assert!(received.contains("roots/list") && !received.contains("maxTokens"), "{received}");
     guarded.end();
 }
+
+#[test]
+fn what_a_tool_said_counts_also_where_it_cannot_be_read_for_certain() {
+    let policy = "framegate: 1\ntools: { safe: {} }\nrules:\n  - { name: quiet, that: '!contains_any(conversation, [\"SECRET\"])' }\n";
+    for result in [
+        r#""content":[{"type":"text","text":"a SECRET","x":1,"x":2}]"#,
+        r#""content":[{"type":"text","text":"a \u0053ECRET \ud800"}]"#,
+        r#""content":[{"type":"text","text":"a SECRET"}],"isError":false,"isError":false"#,
+        r#""content":[{"type":"text","text":"a SECRET"}],"task":{"taskId":"1"}"#,
+        r#""content":[{"type":"text","text":"a \u0053ECRET"}],"x":NaN"#,
+    ] {
+        let odd = format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{{result}}}}}"#);
+        let script = json!([
+            { "on": "tools/call", "times": 1, "reply": odd },
+            { "tools": format!(r#"[{{"name":"safe","inputSchema":{ANY}}}]"#) },
+        ]);
+        let mut guarded = Guarded::start(&framegate_tests::wrapper!(), policy, script);
+        guarded.open();
+        guarded.send(&call("1", "safe", "{}"));
+        guarded.wait_server_got("tools/call", 1);
+        guarded.ask(&ping("2"), "2");
+        let refused = guarded.call("3", "safe", "{}");
+        assert_eq!(decision(&refused)["failed"], json!(["quiet"]), "{result}: {refused}");
+        guarded.end();
+    }
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framegate_guard::json::{Document, Limits, Value};
+use framegate_guard::json::{Document, Kind, Limits, Value};
 use framegate_guard::ledger::Settled;
 use framegate_guard::look::fold;
 use framegate_guard::{Guard, MethodCall};
@@ -157,8 +157,11 @@ impl Inner {
 
     fn call_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {
         if let Some(task) = task_id(frame) {
-            // A handle, not the outcome.
+            // A handle, not the outcome; but what stands beside it is shown like any result.
             let sent = self.open().remove(&request.head().ticket);
+            if let Some(sent) = sent.as_ref().filter(|_| self.guard().reads_conversation()) {
+                self.heard(&sent.tool, &text_of(frame));
+            }
             let mut tasks = self.tasks();
             if let Some(sent) = sent.filter(|_| tasks.len() < TASKS_MAX) {
                 tasks.insert(task, sent);
@@ -191,13 +194,25 @@ impl Inner {
         self.output(&sent, frame);
     }
 
+    /// A line that only some readers take for an answer: what it says counts as said.
+    pub(super) fn heard_unread(&self, frame: &Frame) {
+        if frame.body().trim_ascii_start().starts_with(b"{") && self.guard().reads_conversation() {
+            self.heard("?", &as_written(&String::from_utf8_lossy(frame.body())));
+        }
+    }
+
+    fn heard(&self, tool: &str, text: &str) {
+        if !text.is_empty() {
+            Arc::make_mut(&mut *self.session()).tool_output(tool, text);
+        }
+    }
+
     /// Reads a result where something depends on it: rules over the conversation, a schema of the results.
     fn output(self: &Arc<Self>, sent: &Sent, frame: &Frame) {
         let guard = self.guard();
         let has_schema = guard.has_output_schema(&sent.tool) && frame.len() <= OUTPUT_BYTES_MAX;
         if guard.reads_conversation() {
-            let text = text_of(frame);
-            Arc::make_mut(&mut *self.session()).tool_output(&sent.tool, &text);
+            Arc::make_mut(&mut *self.session()).tool_output(&sent.tool, &text_of(frame));
         }
         if has_schema {
             let (inner, tool, body) =
@@ -339,18 +354,52 @@ fn result_of(body: &[u8]) -> Option<ToolResult<'_>> {
     serde_json::from_str(Answer::read(body)?.result?.get()).ok()
 }
 
-/// The text of a result's content blocks, as the session keeps it.
+/// The text of a result's content blocks, as the session keeps it; where they cannot be read for certain, all that
+/// is written there, or a rule over it would hold for want of text.
 fn text_of(frame: &Frame) -> String {
-    let content = result_of(frame.body()).and_then(|result| result.content);
-    let document = content
-        .map(|content| Document::read(Bytes::copy_from_slice(content.get().as_bytes()), &Limits::default()));
-    let mut text = match document {
-        Some(Ok(content)) => framegate_guard::messages::text_of(content.root()),
-        _ => String::new(),
+    let Some(result) = Answer::read(frame.body()).and_then(|answer| answer.result) else {
+        return String::new();
+    };
+    let content = match serde_json::from_str::<ToolResult<'_>>(result.get()) {
+        Ok(ToolResult { content: None, .. }) => return String::new(),
+        Ok(ToolResult { content: Some(content), .. }) => content,
+        Err(_) => result,
+    };
+    let read = Document::read(Bytes::copy_from_slice(content.get().as_bytes()), &Limits::default());
+    let mut text = match read {
+        Ok(read) if read.root().kind() == Kind::Array => framegate_guard::messages::text_of(read.root()),
+        _ => as_written(content.get()),
     };
     if text.len() > TEXT_BYTES_MAX {
         let end = (0..=TEXT_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         text.truncate(end);
     }
     text
+}
+
+/// JSON text with its escapes resolved, whether or not it is JSON.
+fn as_written(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, escape)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let mut after = escape.chars();
+        let code = |digits: Option<&str>| u32::from_str_radix(digits?, 16).ok();
+        match after.next() {
+            Some('u') => match code(after.as_str().get(..4)) {
+                Some(code) => {
+                    plain.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                    after = after.as_str().get(4..).unwrap_or_default().chars();
+                }
+                None => plain.push('u'),
+            },
+            Some('n') => plain.push('\n'),
+            Some('t') => plain.push('\t'),
+            Some(other) => plain.push(other),
+            None => {}
+        }
+        rest = after.as_str();
+    }
+    plain.push_str(rest);
+    plain
 }

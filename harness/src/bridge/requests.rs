@@ -177,7 +177,10 @@ impl Bridge {
         }
         match (wire::server_frame(frame, kind), &self.inner.noise) {
             (Ok(wire::ServerFrame::Noise { .. }), Some(noise)) => noise.odd_frame(frame, kind, Side::Server),
-            (Ok(_), _) => Verdict::Forward,
+            (Ok(_), _) => {
+                self.inner.heard_unread(frame);
+                Verdict::Forward
+            }
             (Err(dropped), _) => {
                 self.say(Level::Warn, &format!("a frame of the server's was dropped: {}", dropped.message));
                 let text = format!("the server's answer was dropped: {}", dropped.message);

@@ -150,7 +150,7 @@ impl Router {
             fx.push_back(Effect::Answered { question, answer: None });
             return false;
         }
-        if !self.open.client.find(&id).is_some_and(|(_, open)| open.first_page.is_some()) {
+        if self.open.client.find(&id).is_none_or(|(_, open)| open.first_page.is_none()) {
             return !self.namespace.holds(&id);
         }
         if let Some(open) = self.open.client.take_answered(&id) {
