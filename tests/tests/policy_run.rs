@@ -495,3 +495,24 @@ fn what_a_tool_said_counts_also_where_it_cannot_be_read_for_certain() {
         guarded.end();
     }
 }
+
+#[test]
+fn an_answer_that_was_dropped_is_told_to_nobody_but_who_waits_for_it() {
+    let listing = format!(r#"{{"tools":[{{"name":"safe","inputSchema":{ANY}}}]}}"#);
+    let script = json!([
+        { "on": "tools/list", "times": 1, "emit": [
+            r#"[{"jsonrpc":"2.0","id":777,"result":{}},{"jsonrpc":"2.0","id":778,"result":{}}]"#,
+            format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{listing},"result":{listing}}}"#),
+        ] },
+        { "tools": format!(r#"[{{"name":"safe","inputSchema":{ANY}}}]"#) },
+    ]);
+    let mut guarded = Guarded::start(&framegate_tests::wrapper!(), ONLY_SAFE, script);
+    let since = Instant::now();
+    guarded.open();
+    // The guard's listing failed at once, and goes well with the next call.
+    assert_eq!(text(&guarded.call("1", "safe", "{}")), "ran safe");
+    assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+    let received = String::from_utf8_lossy(&guarded.session.client.received()).into_owned();
+    assert_eq!(received.lines().count(), 2, "{received}");
+    guarded.end();
+}

@@ -185,7 +185,7 @@ impl Bridge {
                 self.say(Level::Warn, &format!("a frame of the server's was dropped: {}", dropped.message));
                 let text = format!("the server's answer was dropped: {}", dropped.message);
                 let error = RpcError::new(RpcError::INTERNAL, text);
-                // The router closes what these answer; an id that nothing is open under is nobody's.
+                // The router closes what these answer, and drops those under an id that is nobody's.
                 Verdict::Drop { to_client: dropped.answers.iter().map(|id| error.answer(id)).collect() }
             }
         }

@@ -119,21 +119,34 @@ impl Router {
     fn send_instead(&mut self, pending: &Pending, to: Side, frame: Frame, fx: &mut Effects) {
         let head = pending.head().cloned();
         if head.is_none() {
-            self.close_answered(to, &frame);
+            let is_due = self.close_answered(to, &frame, fx);
+            if !is_due && matches!(pending, Pending::Odd { from: Side::Server, .. }) {
+                // An error under an id that the client never used would be noise of ours.
+                return;
+            }
         }
         self.send_ours(to, frame, head.as_ref(), fx);
     }
 
-    /// A frame of ours that answers an open request closes it: its own answer was refused.
-    fn close_answered(&mut self, to: Side, frame: &Frame) {
+    /// A frame of ours that answers an open request closes it: its own answer was refused. Whether anybody waits
+    /// for this frame.
+    fn close_answered(&mut self, to: Side, frame: &Frame, fx: &mut Effects) -> bool {
         let envelope = peek(frame.body());
         if envelope.kind != Kind::Response {
-            return;
+            return true;
         }
-        let id = envelope.id.and_then(|span| Id::from_json(span.text_of(frame.body())));
-        if let Some(open) = id.and_then(|id| self.open.of_mut(to).take_answered(&id)) {
+        let Some(id) = envelope.id.and_then(|span| Id::from_json(span.text_of(frame.body()))) else {
+            return false;
+        };
+        if let Some(question) = self.questions.of_mut(to.other()).remove(&id) {
+            fx.push_back(Effect::Answered { question, answer: None });
+            return false;
+        }
+        let open = self.open.of_mut(to).take_answered(&id);
+        if let Some(open) = &open {
             self.tell_ended(&open.head, open.request.as_deref(), Ended::Replaced);
         }
+        open.is_some()
     }
 
     /// A line of the server's that is no JSON to us may be the answer to some readers: Python takes
