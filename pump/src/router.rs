@@ -301,7 +301,8 @@ impl Router {
         if wants == Wants::Nothing && alias.is_none() && table.len() >= OPEN_REMEMBERED_MAX {
             return;
         }
-        let is_edited = self.seams.tools.as_ref().is_some_and(|tools| tools.hides() || !self.injected.is_empty());
+        let is_edited =
+            self.seams.tools.as_ref().is_some_and(|tools| tools.hides() || !self.injected.is_empty());
         let lists = is_edited && head.from == Side::Client && request.method() == "tools/list";
         // A null is what some serialisers make of "no cursor"; an empty string is a cursor.
         let first_page = lists.then(|| request.param("cursor").is_none_or(|cursor| cursor == "null"));
