@@ -12,7 +12,7 @@ pub(super) const TABLE: &[Function] = &[Function::new("within", Style::Plain, Gi
         "within(path, root, …) → bool",
         "Whether the path leads to one of the roots or below: `..` and symbolic links resolved, relative paths \
          from the server's directory. A path with a backslash, a NUL, a percent-encoded dot, slash, backslash or \
-         NUL, a leading `~` or a URL scheme, and the empty one, is within nothing.",
+         NUL, a leading `~` or a URL scheme, and the empty one, is an error: what it names depends on the server.",
         "within(args.path, \"/work\") && !within(\"/work/../etc/passwd\", \"/work\") && !within(\"/workshop\", \"/work\")",
     )];
 
@@ -20,7 +20,10 @@ fn within<'a>(call: &mut Call<'_, 'a>) -> Result<Value<'a>, Failure> {
     let path = call.text(0)?;
     call.budget.spend_read(path.len())?;
     if deceives(&path) {
-        return Ok(Value::Bool(false));
+        // Not false: `!within(..)` would let it pass.
+        let shown: String = path.chars().take(120).flat_map(char::escape_debug).collect();
+        let message = format!("`{shown}` names another place for some servers than for others");
+        return Err(Failure::error(message));
     }
     let written = path;
     let path = resolve(call, &written)?;
@@ -84,7 +87,7 @@ fn without_dots(path: &str) -> Option<String> {
 }
 
 /// Some servers decode percent signs, expand `~`, take URLs or turn backslashes into slashes, others do not:
-/// what such a path names depends on the reader, so it is within nothing.
+/// what such a path names depends on the reader, so nothing can be told of it.
 fn deceives(path: &str) -> bool {
     path.is_empty()
         || path.trim() != path

@@ -94,12 +94,11 @@ const TRUE: &[&str] = &[
 
 #[test]
 fn within_takes_no_trick() {
+    for path in ["/work/../etc/passwd", "/workshop/a", "/work/out/passwd", "out/passwd", "../etc"] {
+        is_false(&format!("within(\"{path}\", \"/work\")"));
+    }
+    // Not false: `!within(..)` would be true of them.
     for path in [
-        "/work/../etc/passwd",
-        "/workshop/a",
-        "/work/out/passwd",
-        "out/passwd",
-        "../etc",
         "",
         "~",
         "~/x",
@@ -120,7 +119,10 @@ fn within_takes_no_trick() {
         " file:///work/a",
     ] {
         let quoted = path.replace('\\', "\\\\").replace('\0', "\\x00");
-        is_false(&format!("within(\"{quoted}\", \"/work\")"));
+        for not in ["", "!"] {
+            let failure = evaluate(&format!("{not}within(\"{quoted}\", \"/work\")")).unwrap_err();
+            assert!(failure.message.contains("names another place"), "{path}: {failure}");
+        }
     }
     for path in [
         "/work",
@@ -173,4 +175,14 @@ fn an_unknown_outlives_an_error() {
     assert!(evaluate("1 / 0 == 1 || facts.rate > 1").unwrap_err().unknown);
     assert!(evaluate("facts.rate > 1 || 1 / 0 == 1").unwrap_err().unknown);
     assert!(!evaluate("1 / 0 == 1 || args.missing").unwrap_err().unknown);
+}
+
+#[test]
+fn an_unreadable_url_is_not_outside_of_anything() {
+    for url in ["http://0xa9fea9fe/", "http://user@169.254.169.254/", "file:///etc/passwd", "http://a\\\\@b/"]
+    {
+        let failure = evaluate(&format!("!url_within(\"{url}\", \"http://169.254.169.254\")")).unwrap_err();
+        assert!(failure.message.contains("no URL that every reader reads alike"), "{url}: {failure}");
+        assert!(evaluate(&format!("!same_url(\"{url}\", \"http://169.254.169.254\")")).is_err(), "{url}");
+    }
 }
