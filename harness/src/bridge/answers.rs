@@ -77,9 +77,11 @@ impl Bridge {
     /// What the server asks of the client inside an answer (`inputRequests`, 2026-07-28) is what it asked by
     /// requests of its own before: `server_requests:` rules on it. One that is refused refuses the answer.
     fn asks_for_input(&self, request: &Request, frame: &Frame) -> Verdict {
-        let guard = self.guard();
-        let result = Answer::read(frame.body()).and_then(|answer| answer.result);
-        let Some(result) = result.filter(|_| !guard.policy().server_requests().all_pass()) else {
+        // Asked first: reading a large answer for nothing costs more than carrying it.
+        if self.guard().policy().server_requests().all_pass() {
+            return Verdict::Forward;
+        }
+        let Some(result) = Answer::read(frame.body()).and_then(|answer| answer.result) else {
             return Verdict::Forward;
         };
         match input_requests(result) {

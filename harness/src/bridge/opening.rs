@@ -39,12 +39,8 @@ pub(super) struct Opening {
     is_stale: bool,
 }
 
-/// How often the tools were listed, and whether the last time went well.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Listings {
-    pub(super) count: u64,
-    pub(super) failure: Option<String>,
-}
+/// Why the last listing failed, if it did. Sent anew with each listing that is over.
+pub(super) type Failure = Option<String>;
 
 impl Opening {
     /// A listing is on its way.
@@ -125,10 +121,7 @@ impl Inner {
                 opening.is_listing = again;
                 again
             };
-            self.listed.send_modify(|listings| {
-                listings.count += 1;
-                listings.failure = failure;
-            });
+            self.listed.send_replace(failure);
             if !again {
                 return;
             }
@@ -149,11 +142,11 @@ impl Inner {
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) async fn wait_listed(&self, mut seen: watch::Receiver<Listings>) -> Result<(), String> {
+    pub(super) async fn wait_listed(&self, mut seen: watch::Receiver<Failure>) -> Result<(), String> {
         let settled = |inner: &Inner| !inner.opening().is_listing && inner.guard().is_listed();
         let waiting = async {
             while !settled(self) {
-                let failure = seen.borrow_and_update().failure.clone();
+                let failure = seen.borrow_and_update().clone();
                 if let Some(failure) = failure.filter(|_| !self.opening().is_listing) {
                     return Err(failure);
                 }

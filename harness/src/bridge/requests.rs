@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use framegate_guard::Outcome;
 use framegate_guard::json::{Document, Limits, Value};
-use framegate_guard::policy::{Mode, Surface};
+use framegate_guard::policy::Surface;
 use framegate_guard::{MethodCall, Ruled};
 use framegate_pump::{Frame, Interceptor as _, Kind, Request, RpcError, Side, Verdict};
 
@@ -85,7 +85,7 @@ impl Bridge {
 
     pub(super) fn refuse_method(&self, request: &Request, error: RpcError) -> Verdict {
         let ticket = request.head().ticket;
-        if self.guard().policy().mode() == Mode::Monitor || self.guard().is_monitoring() {
+        if self.guard().is_monitoring() {
             self.say(Level::Info, &format!("would refuse `{}`: {}", request.method(), error.message));
             return Verdict::Forward;
         }
@@ -149,10 +149,9 @@ impl Bridge {
 
     pub(super) fn odd_client_frame(&self, frame: &Frame) -> Verdict {
         match wire::client_frame(frame, &self.limits()) {
-            Ok(None) if self.guard().is_monitoring() => Verdict::Forward,
+            Ok(_) if self.guard().is_monitoring() => Verdict::Forward,
             Ok(None) => Verdict::Drop { to_client: Vec::new() },
             // An answer that nobody waits for.
-            Ok(Some(_)) if self.guard().is_monitoring() => Verdict::Forward,
             Ok(Some(_)) => {
                 self.say(
                     Level::Warn,

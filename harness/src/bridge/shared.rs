@@ -64,7 +64,7 @@ pub(super) struct Inner {
     pub(super) injector: OnceLock<Injector>,
     pub(super) opening: Mutex<super::opening::Opening>,
     /// Grows with each listing that came in or failed.
-    pub(super) listed: watch::Sender<super::opening::Listings>,
+    pub(super) listed: watch::Sender<super::opening::Failure>,
     /// Calls that were sent and have not ended.
     pub(super) open: Mutex<HashMap<Ticket, Sent>>,
     /// Decisions that are being made off the pump's thread.

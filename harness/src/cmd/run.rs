@@ -72,12 +72,17 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
         settings.observers.push(recorder.clone());
     }
     let noise = (args.noise == Noise::Stderr).then(|| stderr.clone());
-    match guarded(&args, &name, &log, noise.clone()) {
-        Ok(Some(bridge)) => plug_in(&args, &bridge, &mut settings),
-        Ok(None) => settings.interceptor = noise.map_or(settings.interceptor, |to| Arc::new(DivertNoise(to))),
-        Err(why) => return without_policy(&why, settings, &log).await,
-    }
-    let exit = run_session(command, settings, &log).await;
+    let exit = match guarded(&args, &name, &log, noise.clone()) {
+        Ok(bridge) => {
+            match (bridge, noise) {
+                (Some(bridge), _) => plug_in(&args, &bridge, &mut settings),
+                (None, Some(noise)) => settings.interceptor = Arc::new(DivertNoise(noise)),
+                (None, None) => {}
+            }
+            run_session(command, settings, &log).await
+        }
+        Err(why) => without_policy(&why, settings, &log).await,
+    };
     if let Some(recorder) = recorder {
         recorder.finish();
     }
@@ -90,7 +95,6 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
 async fn without_policy(why: &str, mut settings: Settings, log: &CallLog) -> Exit {
     log.say(Level::Error, why);
     settings.no_server = Some(format!("framegate did not start the MCP server: {why}"));
-    settings.interceptor = Arc::new(framegate_pump::PassAll);
     if let Ok(stdio) = Stdio::open() {
         let session = Session::new(Upstream::streams(tokio::io::empty(), tokio::io::sink()), settings);
         let _ = session.run(stdio.input, stdio.output).await;
