@@ -53,26 +53,15 @@ const FILE: Keys = Keys {
         "methods",
         "server_requests",
     ],
-    later: &[
-        "state",
-        "invariants",
-        "ground",
-        "once",
-        "confirm",
-        "instructions",
-        "tool_values",
-        "require_request",
-        "scan_user",
-        "authorize",
-    ],
+    later: &[&["state", "invariants"], LATER_OPTIONS],
 };
-const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: LATER_OPTIONS };
+const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS] };
 const LIMITS: Keys = Keys { what: "limits", known: &["call_bytes", "depth"], later: &[] };
 const FACT: Keys = Keys { what: "a fact", known: &["type", "default", "one_of"], later: &[] };
 const RULE: Keys = Keys {
     what: "a rule",
     known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode"],
-    later: &["set", "approve", "remember"],
+    later: &[&["set", "approve", "remember"]],
 };
 const RULING: Keys = Keys { what: "a ruling", known: &["that", "because", "otherwise"], later: &[] };
 

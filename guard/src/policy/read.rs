@@ -21,7 +21,7 @@ pub(crate) struct Keys {
     pub(crate) what: &'static str,
     pub(crate) known: &'static [&'static str],
     /// Keys that a later version will know. Ignoring one would drop a protection its author counts on.
-    pub(crate) later: &'static [&'static str],
+    pub(crate) later: &'static [&'static [&'static str]],
 }
 
 pub(crate) struct Reader<'s> {
@@ -88,7 +88,7 @@ impl Reader<'_> {
             let name = key.text.as_str();
             if keys.known.contains(&name) {
                 fields.members.push((key, value));
-            } else if keys.later.contains(&name) {
+            } else if keys.later.iter().any(|names| names.contains(&name)) {
                 let message = format!("this build does not enforce `{name}` yet");
                 self.error_hint(
                     &key.span,

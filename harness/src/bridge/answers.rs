@@ -158,7 +158,8 @@ impl Inner {
     }
 
     fn call_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {
-        if let Some(task) = task_id(frame) {
+        let outcome = outcome(frame.body());
+        if let Some(task) = task_id(frame, &outcome) {
             // A handle, not the outcome; but what stands beside it is shown like any result.
             let sent = self.open().remove(&request.head().ticket);
             if let Some(sent) = sent.as_ref().filter(|_| self.guard().reads_conversation()) {
@@ -170,8 +171,7 @@ impl Inner {
             }
             return;
         }
-        let how = if is_error(frame) { Settled::Failed } else { Settled::Done };
-        if let Some(sent) = self.settle(request.head().ticket, how) {
+        if let Some(sent) = self.settle(request.head().ticket, settled(&outcome)) {
             self.output(&sent, frame);
         }
     }
@@ -191,8 +191,7 @@ impl Inner {
         }
         // Polled again and again: the output counts once.
         self.tasks().remove(&task);
-        let how = if is_error(frame) { Settled::Failed } else { Settled::Done };
-        self.settle_step(sent.sequence, how);
+        self.settle_step(sent.sequence, settled(&outcome(frame.body())));
         self.output(&sent, frame);
     }
 
@@ -323,14 +322,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// What an answer is, by its ends: a large result is not read through for it.
-fn is_error(frame: &Frame) -> bool {
-    let outcome = outcome(frame.body());
-    outcome == "tool error" || outcome.starts_with("error")
+/// How a call ended, by what its answer says at its ends: a large result is not read through for it.
+fn settled(outcome: &str) -> Settled {
+    let is_error = outcome == "tool error" || outcome.starts_with("error");
+    if is_error { Settled::Failed } else { Settled::Done }
 }
 
-fn task_id(frame: &Frame) -> Option<String> {
-    if outcome(frame.body()) != "task" && frame.len() > HANDLE_BYTES_MAX {
+fn task_id(frame: &Frame, outcome: &str) -> Option<String> {
+    if outcome != "task" && frame.len() > HANDLE_BYTES_MAX {
         return None;
     }
     let answer = Answer::read(frame.body())?;
