@@ -157,6 +157,7 @@ pub mod refusal;
 mod rust_rule;
 pub mod schema;
 pub mod session;
+pub mod store;
 pub mod text;
 pub mod trace;
 pub mod world;

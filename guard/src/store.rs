@@ -1,0 +1,22 @@
+//! The record: what was decided and what became of it, on a chain that proves itself.
+//!
+//! A store is a list of *records*, numbered from 1 without gaps. A record has a *body*: one JSON object in exactly
+//! one spelling, kept and hashed as text. Its hash is `SHA-256(hash of the record before ‖ body)`; the first one
+//! follows 32 zero bytes. So whoever knows one hash knows that nothing before it was changed, cut or slipped in.
+//!
+//! What may have to be deleted some day (arguments, results, policies) is not in the body. The body *commits* to
+//! it, under `x`, by `SHA-256(salt ‖ length of the field's name, 8 bytes, big-endian ‖ name ‖ bytes)`; salt and
+//! bytes lie beside the chain as *contents*. Content that is gone leaves the chain whole, and without the salt
+//! nobody can guess what it was.
+//!
+//! * [`chain`]: the two hashes; no I/O.
+//! * [`entry`]: a record as it is put together.
+//! * [`sqlite`] (feature `sqlite`): the store as a file that several processes share.
+
+pub mod chain;
+pub mod entry;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+/// The format's version: the file's `user_version`, and `format` in the first record.
+pub const FORMAT: u32 = 1;

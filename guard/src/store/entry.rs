@@ -1,0 +1,114 @@
+//! A record as it is put together: members of its body, in order, and contents beside it.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+
+use super::chain::{Hash, Salt};
+
+/// A record that has no number, time or hash yet.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// `"key":value,` one after the other; starts with the kind.
+    members: String,
+    contents: Vec<Content>,
+}
+
+/// What the body commits to.
+#[derive(Debug, Clone)]
+pub struct Content {
+    /// Its name under `x`.
+    pub field: &'static str,
+    /// The bytes; they need not be UTF-8.
+    pub bytes: Bytes,
+    /// Not kept beside the chain, only committed to.
+    pub is_dropped: bool,
+}
+
+impl Entry {
+    /// Of this kind.
+    #[must_use]
+    pub fn new(kind: &str) -> Entry {
+        Entry { members: String::new(), contents: Vec::new() }.text("kind", kind)
+    }
+
+    /// A string.
+    #[must_use]
+    pub fn text(self, key: &str, value: &str) -> Entry {
+        let value = serde_json::Value::from(value);
+        self.raw(key, &value.to_string())
+    }
+
+    /// An integer.
+    #[must_use]
+    pub fn number(self, key: &str, value: impl Into<i128>) -> Entry {
+        self.raw(key, &value.into().to_string())
+    }
+
+    /// A hash.
+    #[must_use]
+    pub fn hash(self, key: &str, value: &Hash) -> Entry {
+        self.raw(key, &format!("\"{value}\""))
+    }
+
+    /// True; what is false is left out.
+    #[must_use]
+    pub fn flag(self, key: &str, value: bool) -> Entry {
+        if value { self.raw(key, "true") } else { self }
+    }
+
+    /// Strings.
+    #[must_use]
+    pub fn texts<'a>(self, key: &str, values: impl Iterator<Item = &'a str>) -> Entry {
+        let list: Vec<serde_json::Value> = values.map(serde_json::Value::from).collect();
+        self.raw(key, &serde_json::Value::from(list).to_string())
+    }
+
+    /// A value as JSON in the one spelling of bodies: no white space, strings escaped only where JSON demands it,
+    /// integers only.
+    #[must_use]
+    pub fn raw(mut self, key: &str, json: &str) -> Entry {
+        let _ = write!(self.members, "\"{key}\":{json},");
+        self
+    }
+
+    /// Bytes that are kept beside the chain.
+    #[must_use]
+    pub fn content(mut self, field: &'static str, bytes: Bytes) -> Entry {
+        self.contents.push(Content { field, bytes, is_dropped: false });
+        self
+    }
+
+    /// Bytes that the body commits to, and that are not kept.
+    #[must_use]
+    pub fn committed(mut self, field: &'static str, bytes: Bytes) -> Entry {
+        self.contents.push(Content { field, bytes, is_dropped: true });
+        self
+    }
+
+    /// What it commits to.
+    #[must_use]
+    pub fn contents(&self) -> &[Content] {
+        &self.contents
+    }
+
+    /// The body: number, time (µs since 1970-01-01T00:00:00Z), members in order, commitments last.
+    #[must_use]
+    pub fn body(&self, sequence: u64, time: i64, salts: &[Salt]) -> String {
+        let mut body = String::with_capacity(self.members.len() + 64 + 100 * self.contents.len());
+        let _ = write!(body, "{{\"seq\":{sequence},\"time\":{time},{}", self.members);
+        if self.contents.is_empty() {
+            body.pop();
+        } else {
+            body.push_str("\"x\":{");
+            for (content, salt) in self.contents.iter().zip(salts) {
+                let hash = super::chain::commit(salt, content.field, &content.bytes);
+                let _ = write!(body, "\"{}\":\"{hash}\",", content.field);
+            }
+            body.pop();
+            body.push('}');
+        }
+        body.push('}');
+        body
+    }
+}
