@@ -39,6 +39,7 @@ mod eval;
 mod functions;
 mod fuzz;
 mod lower;
+mod memo;
 mod operators;
 mod reads;
 mod scan;
@@ -54,6 +55,7 @@ pub use budget::Budget;
 pub use functions::{Function, GROUPS, functions};
 #[doc(hidden)]
 pub use fuzz::fuzz;
+pub(crate) use memo::Memo;
 pub use reads::Reads;
 pub use types::{Field, Object, Scope, Type};
 pub use value::Value;
@@ -127,6 +129,13 @@ pub trait Env {
         None
     }
 
+    /// The expression that a member of a variable stands for, where it is one: `defs.amount`. Asked before
+    /// [`Env::member`]; it is evaluated within the budget of whoever reads it.
+    fn expression(&self, variable: &str, name: &str) -> Option<&Expression> {
+        let _ = (variable, name);
+        None
+    }
+
     /// The world this decision may ask.
     fn world(&self) -> &dyn World;
 
@@ -189,7 +198,17 @@ impl Expression {
     /// # Errors
     /// [`Failure`]: an error of the expression, something unknown, or an exhausted budget.
     pub fn evaluate<'a>(&'a self, env: &'a dyn Env, budget: &mut Budget) -> Result<Value<'a>, Failure> {
-        eval::evaluate(&self.root, &self.source, env, budget)
+        self.evaluate_knowing(env, budget, &mut Memo::default())
+    }
+
+    /// Its value, where definitions may have been evaluated before, in the same `env`.
+    pub(crate) fn evaluate_knowing<'a>(
+        &'a self,
+        env: &'a dyn Env,
+        budget: &mut Budget,
+        memo: &mut Memo<'a>,
+    ) -> Result<Value<'a>, Failure> {
+        eval::evaluate(self, env, budget, memo)
     }
 }
 

@@ -5,4 +5,5 @@
 
 pub(crate) mod arguments;
 pub(crate) mod env;
+pub(crate) mod purse;
 pub(crate) mod rules;

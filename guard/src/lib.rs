@@ -127,8 +127,10 @@
 //! | a policy file | 1 MiB and others | [`policy::FILE_BYTES_MAX`], [`policy::ENTRIES_MAX`] |
 //! | a pattern of tool names | 256 bytes | [`policy::PATTERN_BYTES_MAX`] |
 //! | a schema | 1 MiB, and an estimate of its work | [`schema::SCHEMA_BYTES_MAX`], [`schema::EXPANSION_MAX`] |
+//! | values × what the schema looks at | 20 million | [`schema::WORK_MAX`] |
 //! | mismatches told of one call | 16 | [`schema::MISMATCHES_MAX`] |
 //! | an expression | 8 KiB, 64 levels, 100,000 steps | [`cel::SOURCE_BYTES_MAX`], [`cel::DEPTH_MAX`], [`cel::Budget::STEPS`] |
+//! | all rules of a decision | 200,000 steps | [`cel::Budget::DECISION_STEPS`] |
 //! | reasons in a refusal, each | 8, 400 characters | [`refusal::REASONS_MAX`], [`refusal::REASON_CHARS_MAX`] |
 //! | conversation that is kept | 50 messages, 100,000 characters | [`session::Window`] |
 //! | decisions whose end is awaited | 4,096 | [`agent::OPEN_MAX`] |

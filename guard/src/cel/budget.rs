@@ -26,8 +26,12 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// The default number of steps.
+    /// What one expression may take: one rule that runs away leaves something for the others.
     pub const STEPS: u64 = 100_000;
+
+    /// What all rules of one decision may take together, definitions included: rules × definitions × the size of
+    /// a call is otherwise a hostile caller's to choose, and the session stands still meanwhile.
+    pub const DECISION_STEPS: u64 = 200_000;
 
     /// A budget of that many steps.
     #[must_use]

@@ -1,9 +1,10 @@
 //! Evaluation: a walk over the tree.
 
 use super::functions::Call;
+use super::memo::{DEPTH_MAX, Memo};
 use super::operators::binary;
 use super::tree::{Each, Kind, Node, Quantifier};
-use super::{Budget, Env, Failure, Value};
+use super::{Budget, Env, Expression, Failure, Value};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,18 +12,19 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 pub(super) fn evaluate<'a>(
-    root: &'a Node,
-    source: &'a str,
+    expression: &'a Expression,
     env: &'a dyn Env,
     budget: &mut Budget,
+    memo: &mut Memo<'a>,
 ) -> Result<Value<'a>, Failure> {
-    Run { source, env, budget, locals: Vec::new() }.node(root)
+    Run { source: &expression.source, env, budget, memo, locals: Vec::new() }.node(&expression.root)
 }
 
 struct Run<'r, 'a> {
     source: &'a str,
     env: &'a dyn Env,
     budget: &'r mut Budget,
+    memo: &'r mut Memo<'a>,
     /// Values of the enclosing macros' variables.
     locals: Vec<Value<'a>>,
 }
@@ -84,7 +86,10 @@ impl<'a> Run<'_, 'a> {
 
     fn variable(&mut self, name: &str) -> Outcome<'a> {
         match self.env.variable(name) {
-            Some(value) => value.fetched(),
+            Some(value) => {
+                self.pay_built(&value)?;
+                value.fetched()
+            }
             // The clock is asked only when an expression does.
             None if name == "now" => self
                 .env
@@ -96,12 +101,47 @@ impl<'a> Run<'_, 'a> {
         }
     }
 
+    /// A variable that is put together to be read (`facts`, `texts`) costs what it holds.
+    fn pay_built(&mut self, value: &Value<'_>) -> Result<(), Failure> {
+        match value {
+            Value::List(items) => self.budget.spend_items(items.len() / 16),
+            Value::Map(map) => self.budget.spend_items(map.len()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A definition's value, evaluated once; what failed fails again where it is read.
+    fn definition(&mut self, name: (&'a str, &'a str), expression: &'a Expression) -> Value<'a> {
+        if let Some(value) = self.memo.known.get(&name) {
+            return value.clone();
+        }
+        if self.memo.depth >= DEPTH_MAX {
+            return Value::failed(Failure::error("definitions are nested too deep"));
+        }
+        self.memo.depth += 1;
+        let value = evaluate(expression, self.env, self.budget, self.memo);
+        self.memo.depth -= 1;
+        let is_final = value.is_ok() || self.budget.left() > 0;
+        let value = value.unwrap_or_else(|failure| {
+            let message = format!("`{}.{}`: {}", name.0, name.1, failure.message);
+            Value::failed(Failure { message, ..failure })
+        });
+        // One that its reader could not afford is another reader's to try.
+        if is_final {
+            self.memo.known.insert(name, value.clone());
+        }
+        value
+    }
+
     /// The member, if it is there; what is declared but was not given is [`Value::Missing`].
-    fn member(&mut self, operand: &'a Node, field: &str) -> Result<Option<Value<'a>>, Failure> {
-        if let Kind::Variable(variable) = &operand.kind
-            && let Some(value) = self.env.member(variable, field)
-        {
-            return Ok(Some(value.scalar()));
+    fn member(&mut self, operand: &'a Node, field: &'a str) -> Result<Option<Value<'a>>, Failure> {
+        if let Kind::Variable(variable) = &operand.kind {
+            if let Some(expression) = self.env.expression(variable, field) {
+                return Ok(Some(self.definition((variable, field), expression).scalar()));
+            }
+            if let Some(value) = self.env.member(variable, field) {
+                return Ok(Some(value.scalar()));
+            }
         }
         let map = self.node(operand)?;
         if !map.is_map() {
@@ -113,7 +153,7 @@ impl<'a> Run<'_, 'a> {
         Ok(map.member(field).map(Value::scalar))
     }
 
-    fn select(&mut self, operand: &'a Node, field: &str, node: &Node) -> Outcome<'a> {
+    fn select(&mut self, operand: &'a Node, field: &'a str, node: &Node) -> Outcome<'a> {
         match self.member(operand, field)? {
             Some(value) => value.fetched(),
             None => {
@@ -123,7 +163,7 @@ impl<'a> Run<'_, 'a> {
         }
     }
 
-    fn has(&mut self, operand: &'a Node, field: &str) -> Outcome<'a> {
+    fn has(&mut self, operand: &'a Node, field: &'a str) -> Outcome<'a> {
         let member = self.member(operand, field)?;
         // What was computed and failed is there, its error must not read as absence.
         match member {

@@ -86,6 +86,15 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// What a condition's value says.
+    ///
+    /// # Errors
+    /// [`Failure`] when it is neither true nor false.
+    pub fn condition(&self) -> Result<bool, Failure> {
+        self.as_bool()
+            .ok_or_else(|| Failure::error(format!("the condition is {}, not true or false", self.kind())))
+    }
+
     /// A text's value.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {

@@ -1,9 +1,9 @@
 //! The variables of one call, as expressions read them. Each is made when it is first asked for.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use crate::cel::{self, Budget, Env, Failure};
+use crate::cel::{self, Env, Expression, Failure};
 use crate::facts::Facts;
 use crate::json::{Document, Value};
 use crate::messages::Conversation;
@@ -11,12 +11,6 @@ use crate::policy::{BoundDefinition, Policy};
 use crate::schema::Schema;
 use crate::session::Session;
 use crate::world::World;
-
-/// Definitions that read definitions: the policy has no cycles, this bounds the stack all the same.
-const DEFINITION_DEPTH_MAX: usize = 32;
-
-/// Evaluations of definitions in one decision: each may read the one before it twice, and so on.
-const DEFINITION_EVALUATIONS_MAX: usize = 1000;
 
 /// One call, or one other request, as expressions see it.
 pub(crate) struct CallEnv<'a> {
@@ -43,8 +37,6 @@ struct Lazy<'a> {
     texts: OnceCell<cel::Value<'a>>,
     conversation: OnceCell<Arc<Conversation>>,
     with_defaults: OnceCell<Document>,
-    definition_depth: Cell<usize>,
-    definition_evaluations: Cell<usize>,
 }
 
 impl<'a> CallEnv<'a> {
@@ -85,33 +77,6 @@ impl<'a> CallEnv<'a> {
     fn conversation(&self) -> &Conversation {
         self.lazy.conversation.get_or_init(|| self.session.conversation())
     }
-
-    fn definition(&self, name: &str) -> Option<cel::Value<'_>> {
-        let bound = self.definitions.iter().find(|definition| definition.name == name);
-        let expression = match bound {
-            Some(definition) => &definition.value,
-            None => {
-                let definitions = self.policy.definitions();
-                &definitions.iter().find(|definition| definition.name == name)?.value.expression
-            }
-        };
-        let depth = &self.lazy.definition_depth;
-        if depth.get() >= DEFINITION_DEPTH_MAX {
-            return Some(cel::Value::failed(Failure::error("definitions are nested too deep")));
-        }
-        let evaluations = &self.lazy.definition_evaluations;
-        if evaluations.get() >= DEFINITION_EVALUATIONS_MAX {
-            return Some(cel::Value::failed(Failure::error("definitions are read too often")));
-        }
-        evaluations.set(evaluations.get() + 1);
-        depth.set(depth.get() + 1);
-        let value = expression.evaluate(self, &mut Budget::default());
-        depth.set(depth.get() - 1);
-        Some(value.unwrap_or_else(|failure| {
-            let message = format!("`defs.{name}`: {}", failure.message);
-            cel::Value::failed(Failure { message, ..failure })
-        }))
-    }
 }
 
 impl Env for CallEnv<'_> {
@@ -136,11 +101,18 @@ impl Env for CallEnv<'_> {
     }
 
     fn member(&self, variable: &str, name: &str) -> Option<cel::Value<'_>> {
-        match variable {
-            "facts" => self.facts.member(name),
-            "defs" => self.definition(name),
-            _ => None,
+        (variable == "facts").then(|| self.facts.member(name))?
+    }
+
+    fn expression(&self, variable: &str, name: &str) -> Option<&Expression> {
+        if variable != "defs" {
+            return None;
         }
+        if let Some(bound) = self.definitions.iter().find(|definition| definition.name == name) {
+            return Some(&bound.value);
+        }
+        let definition = self.policy.definitions().iter().find(|definition| definition.name == name)?;
+        Some(&definition.value.expression)
     }
 
     fn world(&self) -> &dyn World {

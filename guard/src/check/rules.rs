@@ -1,7 +1,8 @@
 //! The policy's rules, in deciding order.
 
 use super::env::CallEnv;
-use crate::cel::{Budget, Env, Expression, Failure};
+use super::purse::Purse;
+use crate::cel::{Env, Expression, Failure};
 use crate::finding::{Effect, Finding, NextStep};
 use crate::policy::{BoundRule, Mode, Otherwise};
 
@@ -15,6 +16,7 @@ pub(crate) fn check<'r>(
     are_valid: bool,
     findings: &mut Vec<Finding>,
 ) {
+    let mut purse = Purse::default();
     for bound in rules {
         let reads_arguments = || {
             let conditions = bound.when.iter().chain(std::iter::once(&bound.that));
@@ -25,34 +27,27 @@ pub(crate) fn check<'r>(
         if !are_valid && reads_arguments() {
             continue;
         }
-        if let Some(mut finding) = judge(bound, env) {
+        if let Some(mut finding) = judge(bound, env, &mut purse) {
             finding.monitor |= bound.rule.mode == Mode::Monitor;
             findings.push(finding);
         }
     }
 }
 
-fn judge(bound: &BoundRule, env: &CallEnv<'_>) -> Option<Finding> {
+fn judge<'a>(bound: &'a BoundRule, env: &'a dyn Env, purse: &mut Purse<'a>) -> Option<Finding> {
+    let mut holds = |condition: &'a Expression| purse.holds(&bound.rule.name, condition, env);
     if let Some(when) = &bound.when {
-        match holds(when, env) {
+        match holds(when) {
             Ok(false) => return None,
             Ok(true) => {}
             Err(failure) => return Some(unevaluated(bound, "when", &failure)),
         }
     }
-    match holds(&bound.that, env) {
+    match holds(&bound.that) {
         Ok(true) => None,
         Ok(false) => Some(failed(bound)),
         Err(failure) => Some(unevaluated(bound, "that", &failure)),
     }
-}
-
-/// The value of a condition.
-pub(crate) fn holds(condition: &Expression, env: &dyn Env) -> Result<bool, Failure> {
-    let value = condition.evaluate(env, &mut Budget::default())?;
-    value
-        .as_bool()
-        .ok_or_else(|| Failure::error(format!("the condition is {}, not true or false", value.kind())))
 }
 
 fn failed(bound: &BoundRule) -> Finding {

@@ -2,7 +2,7 @@
 
 use super::Guard;
 use crate::check::env::CallEnv;
-use crate::check::rules;
+use crate::check::purse::Purse;
 use crate::decision::Outcome;
 use crate::json::{Document, Value};
 use crate::policy::{Otherwise, Passage};
@@ -53,7 +53,8 @@ impl Guard {
             CallEnv::new((&self.policy, &self.server, ""), none.root(), &self.facts, session, world);
         env.params = Some(call.params.unwrap_or(none.root()));
         env.method = call.method;
-        let (outcome, why) = match rules::holds(&ruling.that.expression, &env) {
+        let mut purse = Purse::default();
+        let (outcome, why) = match purse.holds(call.method, &ruling.that.expression, &env) {
             Ok(true) => return (Outcome::Allow, String::new()),
             Ok(false) if ruling.because.is_empty() => {
                 (outcome_of(ruling.otherwise), format!("`{}` does not hold", ruling.that.expression.source()))

@@ -102,8 +102,13 @@ pub struct BoundTool {
 impl BoundTool {
     /// The rules that a call with these arguments is held to, in deciding order.
     pub(crate) fn rules_for<'b>(&'b self, arguments: json::Value<'b>) -> impl Iterator<Item = &'b BoundRule> {
+        // Put together once: looking up each rule's names in a call of ten thousand is a hostile caller's to ask.
+        let sent: BTreeSet<&str> = match self.undeclared.as_slice() {
+            [] => BTreeSet::new(),
+            _ => arguments.members().map(|(name, _)| name).collect(),
+        };
         let is_sent = move |(names, _): &&(Vec<String>, BoundRule)| {
-            names.iter().any(|name| arguments.get(name).is_some())
+            names.iter().any(|name| sent.contains(name.as_str()))
         };
         self.rules.iter().chain(self.undeclared.iter().filter(is_sent).map(|(_, rule)| rule))
     }

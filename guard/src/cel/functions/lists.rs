@@ -36,6 +36,9 @@ fn size<'a>(call: &mut Call<'_, 'a>) -> Result<Value<'a>, Failure> {
 
 fn with_defaults<'a>(call: &mut Call<'_, 'a>) -> Result<Value<'a>, Failure> {
     let arguments = call.take(0);
+    if let Value::Json(json) = &arguments {
+        call.budget.spend_built(json.raw().len())?;
+    }
     call.env.with_defaults(arguments)
 }
 

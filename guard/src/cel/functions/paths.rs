@@ -52,8 +52,10 @@ fn within<'a>(call: &mut Call<'_, 'a>) -> Result<Value<'a>, Failure> {
 }
 
 fn resolve(call: &mut Call<'_, '_>, path: &str) -> Result<String, Failure> {
-    const STEPS_PER_QUESTION: u64 = 10;
-    call.budget.spend(STEPS_PER_QUESTION)?;
+    /// Each name of a path is a look at the disk.
+    const STEPS_PER_NAME: usize = 10;
+    let names = 1 + memchr::memchr_iter(b'/', path.as_bytes()).count();
+    call.budget.spend_items(names.saturating_mul(STEPS_PER_NAME))?;
     let resolved = call.env.world().real_path(path).map_err(|unknown| Failure::unknown(unknown.0))?;
     call.budget.spend_read(resolved.len())?;
     // A relative answer would make the comparison one of spellings.

@@ -11,6 +11,9 @@ use jiff::tz::TimeZone;
 const T: Want = Want::TIMESTAMP;
 const TD: Want = Want::TIMESTAMP.or(Want::DURATION);
 
+/// A zone that is named while it runs is looked up in the database.
+const STEPS_PER_ZONE: u64 = 50;
+
 type Body = for<'a> fn(&mut Call<'_, 'a>) -> Result<Value<'a>, Failure>;
 
 const fn getter(name: &'static str, takes: &'static [Want], body: Body) -> Function {
@@ -102,7 +105,10 @@ fn local(call: &mut Call<'_, '_>, zone_at: usize) -> Result<Zoned, Failure> {
     };
     let zone = match call.prepared {
         Prepared::Zone(zone) => zone.clone(),
-        _ if call.has(zone_at) => zone(&call.text(zone_at)?).map_err(Failure::error)?,
+        _ if call.has(zone_at) => {
+            call.budget.spend(STEPS_PER_ZONE)?;
+            zone(&call.text(zone_at)?).map_err(Failure::error)?
+        }
         _ => TimeZone::UTC,
     };
     Ok(instant.to_zoned(zone))

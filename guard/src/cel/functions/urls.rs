@@ -50,6 +50,7 @@ fn same_url<'a>(call: &mut Call<'_, 'a>) -> Result<Value<'a>, Failure> {
 
 fn url_within<'a>(call: &mut Call<'_, 'a>) -> Result<Value<'a>, Failure> {
     let (url, prefixes) = (call.text(0)?, call.texts(1)?);
+    call.budget.spend_built(url.len())?;
     readable(&url)?;
     for prefix in &prefixes {
         call.budget.spend(1)?;
