@@ -242,10 +242,11 @@ impl Guard {
         }
     }
 
-    /// Whether deciding on this tool's calls may take longer than a pump's thread should.
+    /// Whether deciding on this call may take longer than a pump's thread should.
     #[must_use]
-    pub fn is_expensive(&self, tool: &str) -> bool {
-        self.tool(tool).is_some_and(|tool| tool.schema.as_ref().is_ok_and(|schema| schema.expensive()))
+    pub fn is_expensive(&self, call: &Call<'_>) -> bool {
+        let schema = self.tool(call.tool).and_then(|tool| tool.schema.as_ref().ok());
+        schema.is_some_and(|schema| schema.is_expensive_for(call.arguments))
     }
 
     /// Whether any rule reads what was said: then tool outputs belong into the session.

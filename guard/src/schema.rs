@@ -33,7 +33,10 @@ mod scalar;
 mod shape;
 
 pub use coerce::{Change, Coerced, Edit, coerce};
-pub use expansion::{CHAIN_MAX, DEPTH_ADOPTED, DEPTH_MAX, EXPANSION_MAX, EXPENSIVE_MIN, GRAPH_MAX};
+pub use expansion::{
+    CHAIN_MAX, DEPTH_ADOPTED, DEPTH_MAX, EXPANSION_MAX, GRAPH_MAX, WORK_MAX, WORK_ON_THREAD_MAX,
+    WORK_REPAIRED_MAX,
+};
 pub(crate) use invisible::invisible_except;
 pub use invisible::{Invisible, invisible};
 pub use mismatch::{MISMATCHES_MAX, Mismatch, SHOWN_CHARS_MAX};
@@ -161,10 +164,16 @@ impl Schema {
         }
     }
 
-    /// Whether checking may take longer than a pump's thread should.
+    /// Whether checking this value may take longer than a pump's thread should.
     #[must_use]
-    pub fn expensive(&self) -> bool {
-        self.backtracks || self.cost.estimate() >= EXPENSIVE_MIN
+    pub fn is_expensive_for(&self, value: json::Value<'_>) -> bool {
+        self.backtracks || self.work(value) > WORK_ON_THREAD_MAX
+    }
+
+    /// Evaluations that checking this value takes, in the worst case.
+    #[must_use]
+    pub fn work(&self, value: json::Value<'_>) -> u64 {
+        explain::work(self, value)
     }
 
     /// Evaluations of one value in the worst case.

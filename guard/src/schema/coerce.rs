@@ -4,10 +4,10 @@
 //! alternative of its schema already accepts by type is left alone, and so is one that the schema gives by
 //! `enum` or `const`. The repair counts only when the whole then fits the schema.
 
-use super::Schema;
 use super::mismatch::{Place, clip};
 use super::scalar::Target;
 use super::shape::{self, Follow};
+use super::{Schema, WORK_REPAIRED_MAX};
 use crate::json::{Document, Kind, Limits, Value};
 use bytes::Bytes;
 use std::ops::Range;
@@ -49,7 +49,7 @@ const CHANGES_MAX: usize = 1024;
 /// Rewrites values to the types that the schema asks for, if the arguments fit the schema afterwards.
 #[must_use]
 pub fn coerce(schema: &Schema, arguments: Value<'_>) -> Coerced {
-    if schema.accepts(arguments) {
+    if schema.work(arguments) > WORK_REPAIRED_MAX || schema.accepts(arguments) {
         return Coerced::default();
     }
     let root = schema.source.root();

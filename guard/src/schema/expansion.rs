@@ -10,8 +10,17 @@ use super::graph::{Graph, Node, NodeId};
 /// Evaluations of one value above which a schema is not adopted: about 1.4 ms.
 pub const EXPANSION_MAX: u64 = 50_000;
 
-/// Evaluations of one value from which a schema is checked off the pump's thread.
-pub const EXPENSIVE_MIN: u64 = 500;
+/// Evaluations (of one value × values) up to which arguments are checked on a pump's thread: about 3 ms.
+pub const WORK_ON_THREAD_MAX: u64 = 100_000;
+
+/// Evaluations up to which arguments are repaired: looking for a repair costs more than looking for a fault.
+pub const WORK_REPAIRED_MAX: u64 = 1_000_000;
+
+/// Evaluations up to which arguments are checked at all: about half a second. What is larger does not fit.
+pub const WORK_MAX: u64 = 20_000_000;
+
+/// Names that are looked up in an object for one evaluation, each a walk over its members.
+const NAMES_PER_EVALUATION: u64 = 8;
 
 /// Subschemas of one schema.
 pub const GRAPH_MAX: usize = 20_000;
@@ -127,7 +136,10 @@ fn work_of(node: &Node, here: &[Work], below: &[Work]) -> Work {
     let in_place_ids = node.same.iter().chain(node.same_one_of.iter().flatten());
     let chain = in_place_ids.map(|id| of(here, id).chain).chain(chain_below).max().unwrap_or(0);
     Work {
-        object: 1_u64.saturating_add(in_place(&|work| work.object)).saturating_add(member),
+        object: 1_u64
+            .saturating_add(node.names / NAMES_PER_EVALUATION)
+            .saturating_add(in_place(&|work| work.object))
+            .saturating_add(member),
         array: 1_u64.saturating_add(in_place(&|work| work.array)).saturating_add(item),
         chain: chain.saturating_add(1),
     }

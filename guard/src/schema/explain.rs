@@ -2,7 +2,7 @@
 
 use super::adapter::Item;
 use super::mismatch::{MISMATCHES_MAX, Mismatch, Place, clip, shown};
-use super::{Schema, expansion};
+use super::{Schema, WORK_MAX, expansion};
 use crate::json::{Kind, Value};
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
@@ -27,10 +27,15 @@ pub(super) fn check(schema: &Schema, value: Value<'_>) -> Vec<Mismatch> {
         let expected = format!("at most {} levels of nesting", schema.cost.depth_max);
         return vec![Mismatch::new(&Place::default(), expected, format!("{depth} levels"))];
     }
+    let cost = schema.cost.at(depth);
+    if cost.saturating_mul(values) > WORK_MAX {
+        let expected =
+            format!("at most {} values: the schema looks at each {cost} times", WORK_MAX / cost.max(1));
+        return vec![Mismatch::new(&Place::default(), expected, format!("{values}"))];
+    }
     if schema.validator.is_valid(Item::Value(value)) {
         return Vec::new();
     }
-    let cost = schema.cost.at(depth);
     let errors: Vec<ValidationError<'_>> = if cost.saturating_mul(values) <= ALL_ERRORS_WORK_MAX {
         schema.validator.iter_errors(Item::Value(value)).collect()
     } else if cost <= FIRST_ERROR_COST_MAX {
@@ -51,7 +56,17 @@ pub(super) fn check(schema: &Schema, value: Value<'_>) -> Vec<Mismatch> {
 
 /// See [`Schema::accepts`].
 pub(super) fn accepts(schema: &Schema, value: Value<'_>) -> bool {
-    size(value).0 <= schema.cost.depth_max && schema.validator.is_valid(Item::Value(value))
+    let (depth, values) = size(value);
+    depth <= schema.cost.depth_max
+        && schema.cost.at(depth).saturating_mul(values) <= WORK_MAX
+        && schema.validator.is_valid(Item::Value(value))
+}
+
+/// See [`Schema::work`].
+pub(super) fn work(schema: &Schema, value: Value<'_>) -> u64 {
+    let (depth, values) = size(value);
+    // What is nested too deep is refused unread.
+    if depth > schema.cost.depth_max { values } else { schema.cost.at(depth).saturating_mul(values) }
 }
 
 /// How deep a value is nested, and how many values it holds.

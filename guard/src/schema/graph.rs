@@ -29,6 +29,8 @@ pub(super) struct Node {
     pub(super) item_each: Vec<NodeId>,
     /// `unevaluatedProperties` or `unevaluatedItems`: the subschemas in place are asked again.
     pub(super) asks_again: bool,
+    /// Names that are looked up in an object one by one: `required` and what depends.
+    pub(super) names: u64,
     /// For messages.
     pub(super) offset: usize,
 }
@@ -137,6 +139,7 @@ impl<'a> Builder<'a> {
     fn edges(&mut self, schema: Value<'a>, resource: Value<'a>) -> Result<Node, SchemaError> {
         let mut node = Node { offset: schema.span().start, ..Node::default() };
         for (keyword, value) in schema.members() {
+            node.names = node.names.saturating_add(names_of(keyword, value));
             let one = || std::iter::once(value);
             let members = || value.members().map(|(_, schema)| schema);
             match keyword {
@@ -214,6 +217,19 @@ impl<'a> Builder<'a> {
         }
         if targets.is_empty() { Err(unresolved()) } else { Ok(targets) }
     }
+}
+
+/// Names that a keyword looks up in an object.
+fn names_of(keyword: &str, value: Value<'_>) -> u64 {
+    let count = match keyword {
+        "required" => value.len(),
+        "dependentRequired" | "dependentSchemas" | "dependencies" => value
+            .members()
+            .map(|(_, names)| 1 + if names.kind() == Kind::Array { names.len() } else { 0 })
+            .sum(),
+        _ => 0,
+    };
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 /// Whether a reference could lead to that `$id`: told by the last segment of both.

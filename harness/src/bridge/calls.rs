@@ -38,7 +38,7 @@ impl Bridge {
         }
         let name = read.call().map(|call| call.name.to_owned()).unwrap_or_default();
         // A decision off the pump's thread holds the ledger: the pump must not wait for it.
-        let is_small = request.frame().len() <= ON_THREAD_BYTES_MAX && !guard.is_expensive(&name);
+        let is_small = fits_the_thread(&guard, request, &read);
         if guard.is_listed() && !self.waits_for_listing(&guard, &name) {
             return if is_small && !self.inner.is_deciding() {
                 self.inner.decide(request, &read, &KEPT)
@@ -52,8 +52,8 @@ impl Bridge {
             if let Err(why) = inner.wait_listed(seen).await {
                 return inner.unlisted(&request, &name, &why);
             }
-            // Asked again: another call's decision may have begun meanwhile.
-            if is_small && !inner.is_deciding() {
+            // Asked again: the schema is known now, and another call's decision may have begun meanwhile.
+            if fits_the_thread(&inner.guard(), &request, &read) && !inner.is_deciding() {
                 inner.decide(&request, &read, &KEPT)
             } else {
                 off_thread(&inner, &request, read)
@@ -95,6 +95,15 @@ impl Drop for GivenUp {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// Whether a call can be decided on the pump's thread.
+fn fits_the_thread(guard: &Guard, request: &Request, read: &ClientFrame) -> bool {
+    let is_expensive = || {
+        let arguments = read.call().and_then(|call| Some((call.name, call.arguments?)));
+        arguments.is_some_and(|(tool, arguments)| guard.is_expensive(&Call { tool, id: None, arguments }))
+    };
+    request.frame().len() <= ON_THREAD_BYTES_MAX && !is_expensive()
 }
 
 fn off_thread(inner: &Arc<Inner>, request: &Request, read: ClientFrame) -> Verdict {

@@ -57,13 +57,56 @@ fn the_expansion_limit_is_exact() {
 
 #[test]
 fn expensive_begins_at_its_limit() {
-    assert!(!schema(&wide(EXPENSIVE_MIN - 2)).expensive());
-    assert!(schema(&wide(EXPENSIVE_MIN - 1)).expensive());
-    assert!(!schema(r#"{"properties":{"a":{"type":"string","pattern":"^(a|b)[^?=]+$"}}}"#).expensive());
-    for pattern in ["^(?!x)", "(?<=a)b", r"(.)\\1"] {
-        assert!(schema(&format!(r#"{{"items":{{"pattern":"{pattern}"}}}}"#)).expensive(), "{pattern}");
-        assert!(schema(&format!(r#"{{"patternProperties":{{"{pattern}":true}}}}"#)).expensive(), "{pattern}");
+    // The list and its items: so many evaluations each.
+    let items =
+        |work: u64| document(&format!("[{}]", vec!["1"; usize::try_from(work / 100).unwrap() - 1].join(",")));
+    let cheap = schema(&wide(99));
+    for (work, is_expensive) in
+        [(WORK_ON_THREAD_MAX - 100, false), (WORK_ON_THREAD_MAX, false), (WORK_ON_THREAD_MAX + 100, true)]
+    {
+        let items = items(work);
+        assert_eq!(cheap.work(items.root()), work);
+        assert_eq!(cheap.is_expensive_for(items.root()), is_expensive, "{work}");
     }
+    let small = document("{}");
+    let linear = schema(r#"{"properties":{"a":{"type":"string","pattern":"^(a|b)[^?=]+$"}}}"#);
+    assert!(!linear.is_expensive_for(small.root()));
+    for pattern in ["^(?!x)", "(?<=a)b", r"(.)\\1"] {
+        for text in [
+            format!(r#"{{"items":{{"pattern":"{pattern}"}}}}"#),
+            format!(r#"{{"patternProperties":{{"{pattern}":true}}}}"#),
+        ] {
+            assert!(schema(&text).is_expensive_for(small.root()), "{pattern}");
+        }
+    }
+}
+
+#[test]
+fn values_times_alternatives_are_bounded() {
+    let wide =
+        schema(&format!(r#"{{"items":{{"anyOf":[{}]}}}}"#, vec![r#"{"type":"integer"}"#; 498].join(",")));
+    assert_eq!(wide.estimate(), 500);
+    let integers =
+        |work: u64| document(&format!("[{}]", vec!["7"; usize::try_from(work / 500).unwrap() - 1].join(",")));
+    assert!(wide.check(integers(WORK_MAX).root()).is_empty());
+    let wrong = wide.check(integers(WORK_MAX + 500).root());
+    assert_eq!(wrong[0].expected, "at most 40000 values: the schema looks at each 500 times");
+    assert!(!wide.accepts(integers(WORK_MAX + 500).root()));
+    // A call of 49 KB under `arguments: coerce` took 12 s in a debug build.
+    let texts = document(&format!("[{}]", vec![r#""7""#; 24_000].join(",")));
+    let start = Instant::now();
+    assert!(coerce(&wide, texts.root()).edits.is_empty());
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let few = document(&format!("[{}]", vec![r#""7""#; 100].join(",")));
+    assert_eq!(coerce(&wide, few.root()).edits.len(), 100);
+}
+
+#[test]
+fn names_that_are_looked_up_count() {
+    let names: Vec<String> = (0..800).map(|n| format!(r#""n{n}""#)).collect();
+    assert_eq!(schema(&format!(r#"{{"required":[{}]}}"#, names.join(","))).estimate(), 101);
+    let one_each: Vec<String> = names.iter().map(|name| format!(r#"{name}:["x"]"#)).collect();
+    assert_eq!(schema(&format!(r#"{{"dependentRequired":{{{}}}}}"#, one_each.join(","))).estimate(), 201);
 }
 
 #[test]
