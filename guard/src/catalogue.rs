@@ -3,6 +3,8 @@
 //! The list first accepted counts: a tool whose definition changes later is judged by its first schema, and its
 //! calls ask, for whoever chose the tool chose another one.
 
+mod compiled;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ use crate::policy::{Bound, BoundTool, Listed, Listing, Policy, Problem, Severity
 use crate::schema::Schema;
 use crate::trace::ListedAs;
 
+use compiled::{Compiled, Schemas, Use};
+
 /// Longer names are taken for no other: whoever calls one must not make us fold megabytes.
 const RESEMBLED_BYTES_MAX: usize = 4096;
 
@@ -24,6 +28,8 @@ pub(crate) struct Catalogue {
     tools: BTreeMap<String, Arc<Tool>>,
     /// The first definition of every tool that was ever listed.
     first: BTreeMap<String, Arc<Document>>,
+    /// What their schemas were compiled to.
+    schemas: Arc<Schemas>,
     /// Listed names by their skeleton, for look-alikes.
     skeletons: BTreeMap<String, Vec<String>>,
     /// Errors of the policy that are about no one tool: a rule that is for none may be meant for any.
@@ -112,19 +118,28 @@ impl Catalogue {
                 first.iter().map(|(name, tool)| Listed { name, schema: tool.root().get("inputSchema") });
             faults = general(&policy.bind(server, &Listing::of(ever.collect())).1);
         }
+        let schemas = Arc::clone(&self.schemas);
+        let mut compiling = schemas.begin();
         let tools = entries.keys().filter_map(|name| {
-            let tool = tool(&bound, name, first.get(name).map(AsRef::as_ref), doubts.get(name.as_str()))?;
+            let compiling = &mut compiling;
+            let tool = tool(
+                (&bound, compiling),
+                name,
+                first.get(name).map(AsRef::as_ref),
+                doubts.get(name.as_str()),
+            )?;
             if let (Err(why), true) = (&tool.schema, tool.bound.visible()) {
                 warnings.push(format!("tool `{name}`: its schema cannot be used: {why}; its calls ask"));
             }
             Some((name.clone(), Arc::new(tool)))
         });
         let tools: BTreeMap<String, Arc<Tool>> = tools.collect();
+        compiling.end();
         let skeletons = skeletons(tools.keys());
         if !tools.is_empty() && !tools.values().any(|tool| tool.bound.visible()) {
             warnings.push(format!("the policy offers none of the {} tools of `{server}`", tools.len()));
         }
-        (Catalogue { tools, first, skeletons, faults }, warnings)
+        (Catalogue { tools, first, schemas, skeletons, faults }, warnings)
     }
 
     /// The same tools under another policy.
@@ -291,19 +306,22 @@ fn entries(
     entries
 }
 
-fn tool(bound: &Bound, name: &str, definition: Option<&Document>, doubt: Option<&String>) -> Option<Tool> {
+fn tool(
+    (bound, compiling): (&Bound, &mut Use<'_>),
+    name: &str,
+    definition: Option<&Document>,
+    doubt: Option<&String>,
+) -> Option<Tool> {
     let is_contradicted = bound.policy().options(bound.server(), name).is_err();
     let bound = bound.tool(name)?;
     let own = bound.options.as_ref().and_then(|options| options.schema.clone());
     let member = |key: &str| definition.and_then(|definition| definition.root().get(key));
-    let schema = match (&own, definition) {
-        (Some(schema), _) => Schema::compile(schema.document().root()),
-        (None, Some(_)) => Schema::adopt(member("inputSchema")),
-        (None, None) => Schema::any_object(),
+    let schema: Compiled = match &own {
+        Some(schema) => compiling.schema(Some(schema.document().root())),
+        None => compiling.schema(member("inputSchema")),
     };
     // A result is only reported on: a schema that cannot be used costs nothing but the report.
-    let output = member("outputSchema").and_then(|schema| Schema::compile(schema).ok()).map(Arc::new);
-    let schema = schema.map(Arc::new).map_err(|why| why.to_string());
+    let output = member("outputSchema").and_then(|schema| compiling.schema(Some(schema)).ok());
     Some(Tool { bound, schema, output, doubt: doubt.cloned(), is_contradicted })
 }
 
@@ -326,6 +344,28 @@ fn changed(before: Value<'_>, after: Value<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_is_compiled_when_it_changes_and_forgotten_when_it_goes() {
+        let policy = Policy::load("p", b"framegate: 1\ndefault: allow\n", &mut |_| Err(String::new()));
+        let policy = policy.unwrap().policy;
+        let listing = |of: std::ops::Range<usize>| {
+            of.map(|n| {
+                let text =
+                    format!(r#"{{"name":"t{n}","inputSchema":{{"type":"object","maxProperties":{n}}}}}"#);
+                (format!("t{n}"), Ok(Document::read(text.into(), &Limits::default()).unwrap()))
+            })
+        };
+        let adopt = |catalogue: &Catalogue, of| catalogue.adopt((&policy, "s"), false, listing(of)).0;
+        let schema = |of: &Catalogue, name: &str| Arc::clone(of.tool(name).unwrap().schema.as_ref().unwrap());
+        let first = adopt(&Catalogue::default(), 0..5);
+        let second = adopt(&first, 1..6);
+        assert!(Arc::ptr_eq(&schema(&first, "t1"), &schema(&second, "t1")), "kept");
+        assert_eq!(second.schemas.len(), 5, "t0's is forgotten");
+        let other = second.under(&policy, "s", false).0;
+        assert!(Arc::ptr_eq(&schema(&second, "t5"), &schema(&other, "t5")), "kept under another policy");
+        assert!(adopt(&other, 0..1).tool("t0").unwrap().schema.is_ok());
+    }
 
     #[test]
     fn a_name_of_megabytes_resembles_nothing_and_costs_nothing() {
