@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use framegate_guard::json::{Document, Limits};
-use framegate_pump::Injector;
+use framegate_pump::{Frame, Injector};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -23,6 +23,13 @@ pub(crate) struct Listed {
     pub(crate) name: String,
     /// The whole tool, or why it cannot be read for certain.
     pub(crate) definition: Result<Document, String>,
+}
+
+impl Listed {
+    /// How long its definition is.
+    pub(super) fn bytes(&self) -> usize {
+        self.definition.as_ref().map_or(0, |definition| definition.source().len())
+    }
 }
 
 #[derive(Deserialize)]
@@ -55,12 +62,27 @@ pub(crate) async fn list(injector: &Injector, version: Option<&str>) -> Result<V
         let params = mcp::list_params(cursor.as_ref(), version).map(|params| params.to_string());
         let answer = injector.request_server("tools/list", params.as_deref(), PAGE_WAIT).await;
         let answer = answer.map_err(|why| format!("the server did not list its tools: {why}"))?;
-        cursor = page(answer.body(), &mut tools)?;
+        (tools, cursor) = read_page(answer, tools).await?;
         if cursor.is_none() {
             return Ok(tools);
         }
     }
     Err(format!("the server's tool listing has more than {PAGES_MAX} pages"))
+}
+
+/// Pages, and listings, up to this size are read, and adopted, on the pump's thread.
+pub(super) const ON_THREAD_BYTES_MAX: usize = 64 * 1024;
+
+type Read = (Vec<Listed>, Option<serde_json::Value>);
+
+async fn read_page(answer: Frame, mut tools: Vec<Listed>) -> Result<Read, String> {
+    let is_small = answer.len() <= ON_THREAD_BYTES_MAX;
+    let read = move || page(answer.body(), &mut tools).map(|cursor| (tools, cursor));
+    if is_small {
+        return read();
+    }
+    let reading = tokio::task::spawn_blocking(read);
+    reading.await.unwrap_or_else(|why| Err(format!("the server's tool listing cannot be read: {why}")))
 }
 
 /// Adds one page's tools; returns the next page's cursor.

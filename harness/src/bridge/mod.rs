@@ -25,6 +25,8 @@ mod opening;
 mod reload;
 mod requests;
 mod shared;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -15,8 +15,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use framegate_guard::Guard;
 use framegate_guard::json::Value;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::listing;
 use super::shared::{Bridge, Inner};
@@ -25,6 +27,14 @@ use crate::mcp::VERSION_KEY;
 
 /// How long a call waits for the listing before it is refused.
 pub(super) const LISTING_WAIT: Duration = Duration::from_secs(5);
+
+/// Between the end of one listing and the next, and how many times as long as the last one took to adopt: a
+/// server that says in a loop that its tools have changed keeps no core busy. The first change after a pause is
+/// looked at as soon as it is told.
+const AGAIN_AFTER: Duration = Duration::from_millis(250);
+const REST_PER_WORK: u32 = 4;
+/// How often a listing is adopted anew because the guard was changed meanwhile (another policy, a doubt).
+const ADOPTIONS_MAX: usize = 3;
 
 /// Where the session stands.
 #[derive(Debug, Default)]
@@ -37,6 +47,8 @@ pub(super) struct Opening {
     is_listing: bool,
     /// It must be asked for again when it is in.
     is_stale: bool,
+    /// Not before this moment.
+    rest_until: Option<Instant>,
 }
 
 /// Why the last listing failed, if it did. Sent anew with each listing that is over.
@@ -99,14 +111,27 @@ impl Inner {
         tokio::spawn(async move { inner.list_until_fresh().await });
     }
 
+    /// One listing is under way, and one may wait behind it: a later one never gives way to an earlier.
     async fn list_until_fresh(self: Arc<Self>) {
         loop {
-            let version = self.opening().version.clone();
+            let rest_until = self.opening().rest_until;
+            if let Some(until) = rest_until {
+                tokio::time::sleep_until(until).await;
+            }
+            // What was told before this moment is answered by this listing.
+            let version = {
+                let mut opening = self.opening();
+                opening.is_stale = false;
+                opening.version.clone()
+            };
+            let mut took = Duration::ZERO;
             let failure = match self.injector.get() {
                 Some(injector) => match listing::list(injector, version.as_deref()).await {
                     Ok(tools) => {
-                        self.adopt(tools);
-                        None
+                        let since = Instant::now();
+                        let adopted = self.adopt(tools).await;
+                        took = since.elapsed();
+                        adopted.err()
                     }
                     Err(why) => Some(why),
                 },
@@ -117,9 +142,9 @@ impl Inner {
             }
             let again = {
                 let mut opening = self.opening();
-                let again = std::mem::take(&mut opening.is_stale);
-                opening.is_listing = again;
-                again
+                opening.rest_until = Some(Instant::now() + AGAIN_AFTER.max(took * REST_PER_WORK));
+                opening.is_listing = opening.is_stale;
+                opening.is_listing
             };
             self.listed.send_replace(failure);
             if !again {
@@ -128,14 +153,35 @@ impl Inner {
         }
     }
 
-    fn adopt(&self, tools: Vec<listing::Listed>) {
-        let (guard, warnings) =
-            self.guard().adopt(tools.into_iter().map(|tool| (tool.name, tool.definition)));
-        self.set_guard(guard);
-        for warning in warnings {
-            self.log.say(Level::Warn, &warning);
-        }
+    /// Off the pump's thread: thousands of schemas take a second to compile.
+    async fn adopt(self: &Arc<Self>, tools: Vec<listing::Listed>) -> Result<(), String> {
+        let tools = Arc::new(tools);
+        let adopted = |guard: &Guard, tools: &[listing::Listed]| {
+            guard.adopt(tools.iter().map(|tool| (tool.name.clone(), tool.definition.clone())))
+        };
+        // A few tools are adopted before the next frame is read, as fast as they could be handed over.
+        let bytes: usize = tools.iter().map(listing::Listed::bytes).sum();
+        let mut attempts = 0..if bytes > listing::ON_THREAD_BYTES_MAX { ADOPTIONS_MAX } else { 0 };
+        let warnings = loop {
+            let before = self.guard();
+            if attempts.next().is_none() {
+                // Whoever changes it all the time must not keep the listing out for ever.
+                let (guard, warnings) = adopted(&before, &tools);
+                self.set_guard(guard);
+                break warnings;
+            }
+            let (of, listed) = (Arc::clone(&before), Arc::clone(&tools));
+            let adopting = tokio::task::spawn_blocking(move || adopted(&of, &listed));
+            let (guard, warnings) =
+                adopting.await.map_err(|why| format!("the server's listing cannot be used: {why}"))?;
+            // Under another policy than it was adopted by, a listing means something else.
+            if self.replace_guard(&before, guard) {
+                break warnings;
+            }
+        };
+        warnings.iter().for_each(|warning| self.log.say(Level::Warn, warning));
         self.doubt_changed();
+        Ok(())
     }
 
     /// Resolves once a listing that was asked for before now is in.
@@ -143,9 +189,14 @@ impl Inner {
     /// # Errors
     /// Why there is none.
     pub(super) async fn wait_listed(&self, mut seen: watch::Receiver<Failure>) -> Result<(), String> {
-        let settled = |inner: &Inner| !inner.opening().is_listing && inner.guard().is_listed();
+        // Of two that end from now on, the second was begun from now on: a server that goes on saying that its
+        // tools have changed keeps nobody waiting.
+        let mut ended = 0;
+        let settled = |inner: &Inner, ended: usize| {
+            (!inner.opening().is_listing || ended >= 2) && inner.guard().is_listed()
+        };
         let waiting = async {
-            while !settled(self) {
+            while !settled(self, ended) {
                 let failure = seen.borrow_and_update().clone();
                 if let Some(failure) = failure.filter(|_| !self.opening().is_listing) {
                     return Err(failure);
@@ -153,6 +204,7 @@ impl Inner {
                 if seen.changed().await.is_err() {
                     return Err("the session ended".to_owned());
                 }
+                ended += 1;
             }
             Ok(())
         };

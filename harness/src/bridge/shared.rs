@@ -174,6 +174,16 @@ impl Inner {
         *self.guard.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(guard);
     }
 
+    /// Puts `guard` in the place of `before`, if that is still there.
+    pub(super) fn replace_guard(&self, before: &Arc<Guard>, guard: Guard) -> bool {
+        let mut current = self.guard.write().unwrap_or_else(PoisonError::into_inner);
+        let is_same = Arc::ptr_eq(&current, before);
+        if is_same {
+            *current = Arc::new(guard);
+        }
+        is_same
+    }
+
     pub(super) fn limits(&self) -> wire::Limits {
         let limits = self.guard().policy().limits();
         wire::Limits { call_bytes: limits.call_bytes, depth: limits.depth, ..wire::Limits::default() }
