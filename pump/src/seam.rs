@@ -194,6 +194,12 @@ pub trait Interceptor: Send + Sync {
         Interest { messages: true, odd: if from == Side::Client { Odd::All } else { Odd::Nothing } }
     }
 
+    /// Whether the limits on ids ([`crate::IdLimits`]), where there are any, hold for the next request: one that
+    /// only watches refuses nothing, and may begin to enforce while the pump runs.
+    fn keeps_id_limits(&self) -> bool {
+        true
+    }
+
     /// What it wants to be asked about `method`, sent by `from`.
     fn wants(&self, _from: Side, _method: &str) -> Wants {
         Wants::Nothing

@@ -43,6 +43,11 @@ impl Interceptor for Bridge {
         Interest { messages: true, odd: Odd::All }
     }
 
+    fn keeps_id_limits(&self) -> bool {
+        // Asked for each request: another policy may monitor, or enforce again.
+        !self.guard().is_monitoring()
+    }
+
     fn wants(&self, _: Side, _: &str) -> Wants {
         // Every frame of the client's is read strictly before it goes on; every answer of the server's is
         // matched to what asked for it.

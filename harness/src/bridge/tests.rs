@@ -1,5 +1,6 @@
 //! A bridge in a pump, between a client and a server that are both the test.
 
+mod ids;
 mod listings;
 
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use framegate_guard::ledger::{MemoryLedger, SessionKey};
 use framegate_guard::policy::Policy;
 use framegate_guard::{Facts, Guard};
-use framegate_pump::{Handle, Pump};
+use framegate_pump::{IdLimits, Options, Pump};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
 use tokio::task::JoinHandle;
 
@@ -47,7 +48,6 @@ struct Rig {
     client: End,
     server: End,
     bridge: Arc<Bridge>,
-    handle: Handle,
     pump: JoinHandle<()>,
 }
 
@@ -77,20 +77,15 @@ impl Rig {
         let pipe = || tokio::io::duplex(16 * 1024 * 1024);
         let ((client_says, from_client), (to_client, client_hears)) = (pipe(), pipe());
         let ((server_says, from_server), (to_server, server_hears)) = (pipe(), pipe());
-        let pump = Pump::new(from_client, to_client, from_server, to_server);
+        let options = Options { id_limits: Some(IdLimits::default()), ..Options::default() };
+        let pump = Pump::new(from_client, to_client, from_server, to_server).options(options);
         let handle = pump.handle();
         handle.set_interceptor(bridge.clone());
         handle.set_tools(Some(Arc::new(Visible(bridge.clone()))));
         bridge.start(&handle);
         let pump = tokio::spawn(async move { drop(pump.run().await) });
         let end = |says, hears| End { says, hears: BufReader::new(hears).lines() };
-        Rig {
-            client: end(client_says, client_hears),
-            server: end(server_says, server_hears),
-            bridge,
-            handle,
-            pump,
-        }
+        Rig { client: end(client_says, client_hears), server: end(server_says, server_hears), bridge, pump }
     }
 
     /// The handshake; leaves the server with the guard's question for its tools, whose id is returned.

@@ -153,8 +153,8 @@ fn guarded(
 fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, settings: &mut Settings) {
     settings.interceptor = bridge.clone();
     settings.tools = Some(Arc::new(Visible(Arc::clone(bridge))));
-    // Under *monitor* no id is refused either.
-    settings.id_limits = (!bridge.guard().is_monitoring()).then(IdLimits::default);
+    // They hold while the policy in force enforces.
+    settings.id_limits = Some(IdLimits::default());
     let file = args.policy.policy.clone().unwrap_or_default();
     let facts = args.policy.facts.clone();
     let to_start = Arc::clone(bridge);

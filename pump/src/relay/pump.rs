@@ -32,7 +32,7 @@ pub(super) type LastWords = Pin<Box<dyn Future<Output = Option<RpcError>> + Send
 pub struct Options {
     /// What to do after a frame over the cap.
     pub on_too_long: OnTooLong,
-    /// Limits on ids, for a guard.
+    /// Limits on ids, for a guard; they hold while [`Interceptor::keeps_id_limits`] says so.
     pub id_limits: Option<IdLimits>,
     /// The error that open requests are answered with when the server is gone. May take a
     /// moment (an exit status, the last lines of stderr). `None` leaves them unanswered: a

@@ -1,7 +1,7 @@
 //! What becomes of a frame that was read: one arm for each kind of it.
 
 use super::pending::{Asked, Pending};
-use super::{Effect, Effects, Router};
+use super::{Effect, Effects, IdLimits, Router};
 use crate::envelope::{Envelope, Kind};
 use crate::frame::Frame;
 use crate::id::Id;
@@ -153,7 +153,7 @@ impl Router {
     }
 
     pub(super) fn outside_limits(&self, request: &Request) -> Option<RpcError> {
-        let limits = self.limits?;
+        let limits = self.limits_now()?;
         let from = request.head().from;
         let id = request.id()?;
         let open = self.open.of(from);
@@ -168,11 +168,16 @@ impl Router {
         Some(RpcError::new(RpcError::INVALID_REQUEST, text))
     }
 
+    /// The limits that hold for this request.
+    fn limits_now(&self) -> Option<IdLimits> {
+        self.limits.filter(|_| self.seams.interceptor.keeps_id_limits())
+    }
+
     /// Under [`IdLimits`]: whether an earlier request with this id still waits for its answer.
     pub(super) fn is_id_taken(&self, request: &Request) -> bool {
         let (from, Some(id)) = (request.head().from, request.id()) else { return false };
         let open = self.open.of(from);
-        self.limits.is_some()
+        self.limits_now().is_some()
             && (open.contains(id) || open.alias_of(id).is_some() || self.held.find(from, id).is_some())
     }
 
