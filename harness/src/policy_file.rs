@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use framegate_guard::Facts;
 use framegate_guard::json::{Document, Fault, Kind, Limits, Value};
@@ -13,6 +14,30 @@ use crate::args::FactArgs;
 
 /// Bytes of a file of facts.
 const FACTS_BYTES_MAX: usize = 1024 * 1024;
+
+/// What a file's change shows in: modified, changed, length, inode. Editors replace files, and the time of
+/// modification can be set back.
+pub(crate) type Stamp = Option<(SystemTime, (i64, i64), u64, u64)>;
+
+/// Two changes within this time may bear one and the same time: a clock tick of the file system is 4 ms or 10.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How a file looks before it is read. Nothing, and so never the same again, where it is missing, and where it
+/// has just been changed: the next change might show in nothing.
+pub(crate) fn stamp_to_keep(file: &Path) -> Stamp {
+    let (modified, changed, length, inode) = stamp_of(file)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    let at = Duration::new(u64::try_from(changed.0).ok()?, u32::try_from(changed.1).ok()?);
+    (now > at + TICK).then_some((modified, changed, length, inode))
+}
+
+/// How a file looks.
+pub(crate) fn stamp_of(file: &Path) -> Stamp {
+    use std::os::unix::fs::MetadataExt as _;
+    let about = std::fs::metadata(file).ok()?;
+    let changed = (about.ctime(), about.ctime_nsec());
+    Some((about.modified().ok()?, changed, about.len(), about.ino()))
+}
 
 /// A policy and what it decides by.
 #[derive(Debug, Clone)]

@@ -1,30 +1,30 @@
 //! A new policy file takes the old one's place while the session runs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use framegate_guard::{Facts, policy::Policy};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::shared::Bridge;
 use crate::calls::Level;
+use crate::policy_file::{Stamp, stamp_of, stamp_to_keep};
 
 /// How often the file is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What a file's change shows in. Editors replace files, so the inode counts too.
-type Stamp = Option<(SystemTime, (i64, i64), u64, u64)>;
-
 /// Reads the policy anew on SIGUSR1 and when its file has changed, for as long as it is polled. A file that
 /// cannot be used is reported, and the policy that is in force stays.
+///
+/// `stamp`: how the file looked before the policy in force was read from it. A change since then counts, however
+/// long ago this begins.
 pub(crate) async fn follow(
     bridge: Arc<Bridge>,
-    file: PathBuf,
+    (file, mut stamp): (PathBuf, Stamp),
     load: impl Fn() -> Result<(Policy, Facts, Vec<String>), String>,
 ) {
     let mut asked = signal(SignalKind::user_defined1()).ok();
-    let mut stamp = stamp_of(&file);
     let mut changing = stamp;
     let mut ticks = tokio::time::interval(LOOK_EVERY);
     loop {
@@ -38,8 +38,12 @@ pub(crate) async fn follow(
         if !is_asked && (now == stamp || !is_still) {
             continue;
         }
-        stamp = now;
+        stamp = stamp_to_keep(&file);
         let loaded = load().and_then(|(policy, facts, warnings)| {
+            if !is_asked && policy.digest() == bridge.guard().policy().digest() {
+                // Looked at again for certainty, or only touched.
+                return Ok(());
+            }
             warnings.iter().for_each(|warning| bridge.say(Level::Warn, warning));
             bridge.replace_policy(policy, facts)
         });
@@ -55,12 +59,4 @@ async fn heard(signals: &mut Option<tokio::signal::unix::Signal>) {
         Some(signals) => drop(signals.recv().await),
         None => std::future::pending().await,
     }
-}
-
-fn stamp_of(file: &Path) -> Stamp {
-    use std::os::unix::fs::MetadataExt as _;
-    let about = std::fs::metadata(file).ok()?;
-    // The time of modification can be set back; this one cannot.
-    let changed = (about.ctime(), about.ctime_nsec());
-    Some((about.modified().ok()?, changed, about.len(), about.ino()))
 }

@@ -2,6 +2,7 @@
 
 mod ids;
 mod listings;
+mod reload;
 
 use std::path::Path;
 use std::sync::Arc;

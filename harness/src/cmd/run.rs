@@ -16,7 +16,7 @@ use crate::calls::{CallLog, Level};
 use crate::child::{ServerCommand, ServerName, StartError, Upstream};
 use crate::exit::{Exit, how_it_ended};
 use crate::noise::DivertNoise;
-use crate::policy_file;
+use crate::policy_file::{self, Stamp};
 use crate::record::Recorder;
 use crate::resolve::ResolveError;
 use crate::session::{EndedFor, Outcome, Session, Settings, Stop};
@@ -75,7 +75,7 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     let exit = match guarded(&args, &name, &log, noise.clone()) {
         Ok(bridge) => {
             match (bridge, noise) {
-                (Some(bridge), _) => plug_in(&args, &bridge, &mut settings),
+                (Some((bridge, stamp)), _) => plug_in(&args, &bridge, stamp, &mut settings),
                 (None, Some(noise)) => settings.interceptor = Arc::new(DivertNoise(noise)),
                 (None, None) => {}
             }
@@ -112,7 +112,7 @@ fn guarded(
     name: &ServerName,
     log: &Arc<CallLog>,
     noise: Option<Stderr>,
-) -> Result<Option<Arc<Bridge>>, String> {
+) -> Result<Option<(Arc<Bridge>, Stamp)>, String> {
     let Some(file) = &args.policy.policy else {
         if args.require_policy {
             return Err(
@@ -129,6 +129,8 @@ fn guarded(
         log.say(Level::Info, text);
         return Ok(None);
     };
+    // Before it is read: what changes from now on is seen.
+    let stamp = policy_file::stamp_to_keep(file);
     let loaded = policy_file::load(file, &args.policy.facts).map_err(|why| why.to_string())?;
     if args.mode == Some(Mode::Enforce) && loaded.policy.mode() == framegate_guard::policy::Mode::Monitor {
         let text = "--mode enforce was given, and the policy says `mode: monitor`: change one of them";
@@ -147,10 +149,10 @@ fn guarded(
         noise,
     });
     bridge.announce(&bridge.guard(), "decides every call");
-    Ok(Some(bridge))
+    Ok(Some((bridge, stamp)))
 }
 
-fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, settings: &mut Settings) {
+fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, stamp: Stamp, settings: &mut Settings) {
     settings.interceptor = bridge.clone();
     settings.tools = Some(Arc::new(Visible(Arc::clone(bridge))));
     // They hold while the policy in force enforces.
@@ -165,7 +167,7 @@ fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, settings: &mut Settings) {
             let loaded = policy_file::load(&path, &facts).map_err(|why| why.to_string())?;
             Ok((loaded.policy, loaded.facts, loaded.warnings))
         };
-        tokio::spawn(follow(Arc::clone(&to_start), file.clone(), load));
+        tokio::spawn(follow(Arc::clone(&to_start), (file.clone(), stamp), load));
     }));
 }
 
