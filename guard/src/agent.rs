@@ -26,7 +26,7 @@ use crate::function::{CallError, Function, Returned};
 use crate::guard::{Call, Guard};
 use crate::json::{Document, Limits};
 use crate::ledger::{Ledger, LedgerFailure, MemoryLedger, Receipt, SessionKey, Settled, Snapshot, Step};
-use crate::permit::Permit;
+use crate::permit::{self, Permit};
 use crate::policy::Policy;
 use crate::proposal::CallKey;
 use crate::rust_rule::{RuleError, RustRule};
@@ -66,8 +66,8 @@ enum Stage {
     Asked(Document),
     /// Allowed, and not made as far as is known.
     Checked,
-    /// On its way; `false` until it was handed out.
-    Sent { is_out: bool },
+    /// On its way, with its permit until that is handed out.
+    Sent(Option<Permit>),
 }
 
 /// What becomes of an allowed call.
@@ -275,7 +275,7 @@ impl Agent {
         approval: Option<&Approval>,
     ) -> Result<Receipt, LedgerFailure> {
         let (guard, session, world) = (&self.guard, &self.session, &*self.world);
-        let receipt = self.ledger.step(&self.key, &mut |past| {
+        let (receipt, permit) = permit::step(&*self.ledger, &self.key, &mut |past| {
             let mut decision = guard.decide(call, session, past, world);
             if let Some(approval) = approval {
                 decision = decision.with_approval(approval.clone());
@@ -292,7 +292,7 @@ impl Agent {
             (Outcome::Allow, Then::Look) => Stage::Checked,
             (Outcome::Allow, Then::Send) => {
                 self.count(receipt.decision.call);
-                Stage::Sent { is_out: false }
+                Stage::Sent(permit)
             }
         };
         self.keep(&receipt, stage);
@@ -314,10 +314,9 @@ impl Agent {
         let open = self.open.get_mut(&receipt.sequence);
         let open = open.filter(|open| Arc::ptr_eq(&open.decision, &receipt.decision));
         match open.map(|open| &mut open.stage) {
-            Some(Stage::Sent { is_out }) if !*is_out => *is_out = true,
-            _ => return Err(Refused::Used),
+            Some(Stage::Sent(permit)) => permit.take().ok_or(Refused::Used),
+            _ => Err(Refused::Used),
         }
-        Decision::clone(&receipt.decision).into_permit().map_err(|_| Refused::Used)
     }
 
     fn keep(&mut self, receipt: &Receipt, stage: Stage) {

@@ -7,7 +7,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::finding::{Effect, Evidence, Finding, NextStep};
 use crate::json::Value;
-use crate::permit::Permit;
 use crate::proposal::CallKey;
 use crate::schema::{Change, Edit};
 use crate::world::Answers;
@@ -75,7 +74,7 @@ impl Approval {
     }
 }
 
-/// What was decided on one call.
+/// What was decided on one call. Plain data: that a call may be made is proved by a [`crate::permit::Permit`].
 #[derive(Debug, Clone)]
 pub struct Decision {
     /// What is to happen.
@@ -209,17 +208,6 @@ impl Decision {
         self.would == Outcome::Ask
             && self.findings.iter().all(|finding| finding.is_rule && finding.effect == Effect::Ask)
     }
-
-    /// The proof that the call may be made, if it may. Taken once: a decision is used up by it.
-    ///
-    /// # Errors
-    /// The decision itself, when it does not allow the call.
-    pub fn into_permit(self) -> Result<Permit, Box<Decision>> {
-        match self.outcome {
-            Outcome::Allow => Ok(Permit::new(&self.tool, self.call_id.as_deref(), self.arguments, self.call)),
-            Outcome::Ask | Outcome::Deny => Err(Box::new(self)),
-        }
-    }
 }
 
 fn outcome_of<'a>(findings: impl Iterator<Item = &'a Finding>) -> Outcome {
@@ -287,7 +275,6 @@ mod tests {
         assert_eq!((decision.outcome, decision.would), (Outcome::Ask, Outcome::Deny));
         let decision = conclude(vec![seen]);
         assert_eq!((decision.outcome, decision.would), (Outcome::Allow, Outcome::Deny));
-        assert!(decision.into_permit().is_ok());
     }
 
     #[test]

@@ -228,12 +228,7 @@ mod tests {
 
     fn permit(tool: &str, arguments: &str) -> Permit {
         let document = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
-        Permit::new(
-            tool,
-            None,
-            document.source().clone(),
-            crate::proposal::CallKey::of(tool, document.root()),
-        )
+        Permit::untried(tool, document.source().clone(), crate::proposal::CallKey::of(tool, document.root()))
     }
 
     #[test]

@@ -36,7 +36,7 @@
 //!        ├─ rules of the policy ◄─ facts, conversation, world ┤ findings
 //!        └─ rules in Rust ◄─────── the same ──────────────────┘    │
 //!                                                                  ▼
-//!             any deny ──► deny    else any ask, or unknown ──► ask    else ──► allow ──► Permit
+//!             any deny ──► deny    else any ask, or unknown ──► ask    else ──► allow ─ committed ─► Permit
 //! ```
 //!
 //! # A guarded agent

@@ -50,7 +50,7 @@ impl Agent {
     }
 
     pub(super) fn end(&mut self, receipt: &Receipt, how: Settled) -> Result<(), RecordError> {
-        self.take(receipt, |stage| matches!(stage, Stage::Sent { .. })).ok_or(RecordError::Ended)?;
+        self.take(receipt, |stage| matches!(stage, Stage::Sent(_))).ok_or(RecordError::Ended)?;
         self.ended(receipt.decision.call, how);
         Ok(self.ledger.settle(&self.key, receipt.sequence, how)?)
     }
