@@ -150,6 +150,11 @@ impl<'a> Leaves<'a> {
     }
 }
 
+/// The texts of one block.
+pub(super) fn texts(block: Value<'_>) -> Vec<&str> {
+    Leaves::default().item(block)
+}
+
 fn joined(leaves: Vec<&str>) -> String {
     leaves.join("\n")
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use framegate_guard::json::{Document, Kind, Limits, Value};
 use framegate_guard::ledger::Settled;
 use framegate_guard::look::fold;
+use framegate_guard::messages::result_text;
 use framegate_guard::{Guard, MethodCall};
 use framegate_pump::{Edits, Frame, Hold, HoldKind, Request, RpcError, Verdict};
 use serde::Deserialize;
@@ -352,30 +353,52 @@ impl<'a> Answer<'a> {
 }
 
 fn result_of(body: &[u8]) -> Option<ToolResult<'_>> {
-    serde_json::from_str(Answer::read(body)?.result?.get()).ok()
+    let result = Answer::read(body)?.result?;
+    serde_json::from_str(task_outcome(result).unwrap_or(result).get()).ok()
 }
 
-/// The text of a result's content blocks, as the session keeps it; where they cannot be read for certain, all that
-/// is written there, or a rule over it would hold for want of text.
+/// All that a result says, as the session keeps it; where it cannot be read for certain, all that is written
+/// there, or a rule over it would hold for want of text.
 fn text_of(frame: &Frame) -> String {
-    let Some(result) = Answer::read(frame.body()).and_then(|answer| answer.result) else {
+    let Some(answer) = Answer::read(frame.body()).and_then(|answer| answer.result) else {
         return String::new();
     };
-    let content = match serde_json::from_str::<ToolResult<'_>>(result.get()) {
-        Ok(ToolResult { content: None, .. }) => return String::new(),
-        Ok(ToolResult { content: Some(content), .. }) => content,
-        Err(_) => result,
-    };
-    let read = Document::read(Bytes::copy_from_slice(content.get().as_bytes()), &Limits::default());
-    let mut text = match read {
-        Ok(read) if read.root().kind() == Kind::Array => framegate_guard::messages::text_of(read.root()),
-        _ => as_written(content.get()),
-    };
+    // Both, as whoever shows it may show either.
+    let mut text = lines([Some(answer), task_outcome(answer)].into_iter().flatten().map(said));
     if text.len() > TEXT_BYTES_MAX {
         let end = (0..=TEXT_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         text.truncate(end);
     }
     text
+}
+
+/// The tool's result inside a task that has ended (2026-07-28).
+fn task_outcome(result: &RawValue) -> Option<&RawValue> {
+    let task = serde_json::from_str::<TaskHandle<'_>>(result.get()).ok()?;
+    task.id.and(task.result)
+}
+
+fn said(result: &RawValue) -> String {
+    let Ok(ToolResult { content, structured, .. }) = serde_json::from_str(result.get()) else {
+        return as_written(result.get());
+    };
+    let mut unread = Vec::new();
+    let mut read = |part: Option<&RawValue>, fits: fn(Kind) -> bool| {
+        let part = part?.get();
+        let read = Document::read(Bytes::copy_from_slice(part.as_bytes()), &Limits::default());
+        let read = read.ok().filter(|read| fits(read.root().kind()));
+        if read.is_none() {
+            unread.push(as_written(part));
+        }
+        read
+    };
+    let (content, structured) = (read(content, |kind| kind == Kind::Array), read(structured, |_| true));
+    let text = result_text(content.as_ref().map(Document::root), structured.as_ref().map(Document::root));
+    lines(std::iter::once(text).chain(unread))
+}
+
+fn lines(texts: impl Iterator<Item = String>) -> String {
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// JSON text with its escapes resolved, whether or not it is JSON.

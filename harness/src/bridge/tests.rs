@@ -3,6 +3,7 @@
 mod ids;
 mod listings;
 mod reload;
+mod results;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -110,6 +111,12 @@ impl Rig {
         }
         rig
     }
+}
+
+fn call(id: &str, tool: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{}}}}}}"#
+    )
 }
 
 fn id_of(line: &str) -> String {

@@ -2,10 +2,9 @@
 
 use super::*;
 
+/// A call that is allowed.
 fn call(id: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t0","arguments":{{}}}}}}"#
-    )
+    super::call(id, "t0")
 }
 
 #[tokio::test]
