@@ -169,7 +169,7 @@ impl Router {
     }
 
     /// The limits that hold for this request.
-    fn limits_now(&self) -> Option<IdLimits> {
+    pub(super) fn limits_now(&self) -> Option<IdLimits> {
         self.limits.filter(|_| self.seams.interceptor.keeps_id_limits())
     }
 

@@ -34,7 +34,11 @@ impl Router {
             // Nothing is ever written to the server because of its own bad frame.
             let text = format!("this request of {bytes} bytes is over the limit of 64 MiB a frame");
             let answer = RpcError::new(RpcError::INVALID_REQUEST, text).answer(&id);
-            self.send_ours(from, answer, None, fx);
+            match self.limits_now() {
+                Some(_) => self.refuse_unread(from, answer, fx),
+                // Without a guard ids need not be unique: some clients use 1 for everything.
+                None => self.send_ours(from, answer, None, fx),
+            }
         }
     }
 

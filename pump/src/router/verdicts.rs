@@ -117,6 +117,9 @@ impl Router {
     }
 
     fn send_instead(&mut self, pending: &Pending, to: Side, frame: Frame, fx: &mut Effects) {
+        if matches!(pending, Pending::Odd { from, .. } if *from == to) {
+            return self.refuse_unread(to, frame, fx);
+        }
         let head = pending.head().cloned();
         if head.is_none() {
             let is_due = self.close_answered(to, &frame, fx);
@@ -126,6 +129,31 @@ impl Router {
             }
         }
         self.send_ours(to, frame, head.as_ref(), fx);
+    }
+
+    /// Refuses a frame that was no request for certain, to who sent it. Under the id of an earlier request that
+    /// still waits, a sender would take the refusal for the answer to that one, which the other side has and is
+    /// working on; so it goes out under none, as for every id that cannot be used (JSON-RPC 2.0, section 5).
+    pub(super) fn refuse_unread(&mut self, to: Side, frame: Frame, fx: &mut Effects) {
+        let envelope = peek(frame.body());
+        let span = envelope.id.filter(|_| envelope.kind == Kind::Response);
+        let id = span.and_then(|span| Id::from_json(span.text_of(frame.body())));
+        let frame = match (span, id.filter(|id| self.is_waited_for(to, id))) {
+            (Some(span), Some(_)) => {
+                Edits::new().replace(span.range(), "null").apply(&frame).unwrap_or(frame)
+            }
+            _ => frame,
+        };
+        self.send_ours(to, frame, None, fx);
+    }
+
+    /// Whether a request of this side's waits for an answer that it would recognise by this id.
+    fn is_waited_for(&self, asker: Side, id: &Id) -> bool {
+        let open = self.open.of(asker);
+        let is_it = |other: &Id| other == id || other.number().is_some_and(|n| Some(n) == id.number());
+        let is_held =
+            |held: &Held| held.pending.asker().is_some_and(|(from, other)| from == asker && is_it(other));
+        open.find(id).is_some() || open.alias_of(id).is_some() || !self.held.tokens(is_held).is_empty()
     }
 
     /// A frame of ours that answers an open request closes it: its own answer was refused. Whether anybody waits

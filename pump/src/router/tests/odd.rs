@@ -107,6 +107,59 @@ fn our_answer_in_place_of_an_odd_one_closes_the_request() {
 }
 
 #[test]
+fn an_odd_frame_is_not_refused_under_the_id_of_an_open_request() {
+    struct Strict;
+    impl Interceptor for Strict {
+        fn wants(&self, _: Side, _: &str) -> Wants {
+            Wants::Answer
+        }
+        fn odd_frame(&self, frame: &Frame, _: Kind, _: Side) -> Verdict {
+            let line = |id: &str| format!(r#"{{"id":{id},"error":{{"code":1,"message":"odd"}}}}"#);
+            let text = String::from_utf8_lossy(frame.body()).into_owned();
+            let ids = ["1", "2", "\"1\"", "\"2\""]
+                .into_iter()
+                .filter(|id| text.contains(&format!(r#""id":{id},"#)));
+            let mut errors: Vec<Frame> = ids.map(|id| Frame::line(line(id).as_bytes())).collect();
+            match (errors.len(), errors.pop()) {
+                (1, Some(error)) => Verdict::Answer(error),
+                (_, last) => {
+                    errors.extend(last);
+                    Verdict::Drop { to_client: errors }
+                }
+            }
+        }
+    }
+    let mut rig = Rig::new();
+    rig.client(&call("1", "forward"));
+    let held = rig.hold(&call("2", "machine"));
+    rig.router.set_seams(Seams { interceptor: Arc::new(Strict), ..Seams::default() });
+    let nobody = Some(("null".into(), 1));
+    for odd in [
+        r#"{"id":1,"method":"ping","method":"x"}"#,
+        r#"{"id":2,"method":"ping","method":"x"}"#,
+        // A client may read "1" as the 1 that it waits for.
+        r#"{"id":"1","method":"ping","method":"x"}"#,
+        r#"{"id":"2","method":"ping","method":"x"}"#,
+    ] {
+        assert_eq!(error_to(Side::Client, &rig.client(odd)[0]), nobody, "{odd}");
+    }
+    let batch = rig.client(r#"[{"id":1,"method":"ping"},{"id":2,"method":"ping"}]"#);
+    assert_eq!(
+        batch.iter().map(|out| error_to(Side::Client, out)).collect::<Vec<_>>(),
+        [nobody.clone(), nobody]
+    );
+    // Both still get the answer that they wait for, and nothing but that.
+    assert_eq!(rig.settle(held, Verdict::Forward).len(), 1);
+    for id in ["1", "2"] {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+        assert_eq!(rig.server(&answer), [to_client(&answer)]);
+    }
+    // Nobody waits any more: now it is the frame's own id.
+    let free = rig.client(r#"{"id":1,"method":"ping","method":"x"}"#);
+    assert_eq!(error_to(Side::Client, &free[0]), Some(("1".into(), 1)));
+}
+
+#[test]
 fn an_answer_that_only_some_readers_take_for_json_ends_its_request() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"ratio":NaN}}"#;
     let mut rig = Rig::new();
