@@ -124,7 +124,11 @@ fn call(call: Value<'_>, event: Value<'_>) -> Result<CallEvent, String> {
 /// A tool's output as text: a string, content blocks, or an MCP result with such.
 fn output(value: Value<'_>) -> String {
     let content = value.get("content").filter(|content| content.kind() == Kind::Array);
-    messages::text_of(content.unwrap_or(value))
+    let structured = value.get("structuredContent");
+    match content.or(structured) {
+        Some(_) => messages::result_text(content, structured),
+        None => messages::text_of(value),
+    }
 }
 
 fn message(value: Value<'_>) -> Result<Vec<Message>, String> {
