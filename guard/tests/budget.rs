@@ -5,12 +5,13 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use framegate_guard::cel::Budget;
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::Snapshot;
 use framegate_guard::policy::Policy;
 use framegate_guard::session::Session;
 use framegate_guard::world::{self, Unknown, World};
-use framegate_guard::{Call, Decision, Facts, Guard, Outcome};
+use framegate_guard::{Call, Decision, Facts, Guard, MethodCall, Outcome};
 
 /// A file system without links.
 struct Plain;
@@ -109,4 +110,18 @@ fn a_path_of_many_names_costs_a_look_at_each() {
     let policy = rules(1, "args.paths.all(p, within(p, \"/work\"))");
     assert_eq!(decide(&policy, &call(4)).outcome, Outcome::Allow);
     assert_eq!(decide(&policy, &call(5)).outcome, Outcome::Ask);
+}
+
+#[test]
+fn requests_that_come_in_one_message_share_one_budget() {
+    let text = "framegate: 1\ndefault: allow\nserver_requests: { roots/list: { that: 'params.items.all(x, x != \"y\")' } }\n";
+    let policy = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err("none".into())).unwrap().policy;
+    let guard = Guard::new(policy, "s", Facts::default());
+    let params = Document::read(large().into(), &Limits::default()).unwrap();
+    let call = MethodCall { method: "roots/list", params: Some(params.root()), is_servers: true };
+    let mut budget = Budget::default();
+    let mut rule = || guard.method_within(&call, &Session::default(), &Plain, &mut budget).outcome;
+    assert_eq!(rule(), Outcome::Allow);
+    assert_eq!((0..20).map(|_| rule()).next_back(), Some(Outcome::Ask));
+    assert_eq!(guard.method(&call, &Session::default(), &Plain).outcome, Outcome::Allow);
 }

@@ -1,8 +1,8 @@
 //! Requests that are no calls: `methods:` and `server_requests:`.
 
 use super::Guard;
+use crate::cel::Budget;
 use crate::check::env::CallEnv;
-use crate::check::purse::Purse;
 use crate::decision::Outcome;
 use crate::json::{Document, Value};
 use crate::policy::{Otherwise, Passage};
@@ -35,11 +35,29 @@ impl Guard {
     /// Decides on a request that is no call, by `methods:` and `server_requests:`.
     #[must_use]
     pub fn method(&self, call: &MethodCall<'_>, session: &Session, world: &dyn World) -> Ruled {
-        let (would, text) = self.rule_on(call, session, world);
+        self.method_within(call, session, world, &mut Budget::default())
+    }
+
+    /// [`Guard::method`] within what is left for several requests that come in one message.
+    #[must_use]
+    pub fn method_within(
+        &self,
+        call: &MethodCall<'_>,
+        session: &Session,
+        world: &dyn World,
+        budget: &mut Budget,
+    ) -> Ruled {
+        let (would, text) = self.rule_on(call, session, world, budget);
         Ruled { outcome: if self.is_monitoring() { Outcome::Allow } else { would }, would, text }
     }
 
-    fn rule_on(&self, call: &MethodCall<'_>, session: &Session, world: &dyn World) -> (Outcome, String) {
+    fn rule_on(
+        &self,
+        call: &MethodCall<'_>,
+        session: &Session,
+        world: &dyn World,
+        budget: &mut Budget,
+    ) -> (Outcome, String) {
         let methods = if call.is_servers { self.policy.server_requests() } else { self.policy.methods() };
         let ruling = match methods.of(call.method) {
             Passage::Pass => return (Outcome::Allow, String::new()),
@@ -53,8 +71,8 @@ impl Guard {
             CallEnv::new((&self.policy, &self.server, ""), none.root(), &self.facts, session, world);
         env.params = Some(call.params.unwrap_or(none.root()));
         env.method = call.method;
-        let mut purse = Purse::default();
-        let (outcome, why) = match purse.holds(call.method, &ruling.that.expression, &env) {
+        let value = ruling.that.expression.evaluate(&env, budget).and_then(|value| value.condition());
+        let (outcome, why) = match value {
             Ok(true) => return (Outcome::Allow, String::new()),
             Ok(false) if ruling.because.is_empty() => {
                 (outcome_of(ruling.otherwise), format!("`{}` does not hold", ruling.that.expression.source()))

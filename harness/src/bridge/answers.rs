@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use framegate_guard::cel::Budget;
 use framegate_guard::json::{Document, Kind, Limits, Value};
 use framegate_guard::ledger::Settled;
 use framegate_guard::look::fold;
@@ -87,10 +88,12 @@ impl Bridge {
         };
         match input_requests(result) {
             Ok(asked) => {
+                // One for all of them: how many there are is the server's to choose.
+                let mut budget = Budget::default();
                 let refused = asked.iter().find_map(|asked| {
                     let method = asked.root().get("method").and_then(Value::as_str).unwrap_or_default();
                     let params = asked.root().get("params");
-                    self.ruled(&MethodCall { method, params, is_servers: true })
+                    self.ruled(&MethodCall { method, params, is_servers: true }, &mut budget)
                 });
                 refused.map_or(Verdict::Forward, |error| self.refuse_method(request, error))
             }

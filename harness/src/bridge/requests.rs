@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use framegate_guard::Outcome;
+use framegate_guard::cel::Budget;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::policy::Surface;
 use framegate_guard::{MethodCall, Ruled};
@@ -71,13 +72,14 @@ impl Bridge {
     /// `methods:` and `server_requests:`.
     fn method(&self, request: &Request, from: Side, params: Option<Value<'_>>) -> Verdict {
         let call = MethodCall { method: request.method(), params, is_servers: from == Side::Server };
-        self.ruled(&call).map_or(Verdict::Forward, |error| self.refuse_method(request, error))
+        self.ruled(&call, &mut Budget::default())
+            .map_or(Verdict::Forward, |error| self.refuse_method(request, error))
     }
 
     /// The error that a request is refused by, if it is.
-    pub(super) fn ruled(&self, call: &MethodCall<'_>) -> Option<RpcError> {
+    pub(super) fn ruled(&self, call: &MethodCall<'_>, budget: &mut Budget) -> Option<RpcError> {
         let session = Arc::clone(&self.inner.session());
-        match self.guard().method(call, &session, &*self.inner.world) {
+        match self.guard().method_within(call, &session, &*self.inner.world, budget) {
             Ruled { outcome: Outcome::Allow, .. } => None,
             Ruled { text, .. } => Some(RpcError::new(REFUSED, text)),
         }
