@@ -186,7 +186,7 @@ fn peek_other(body: &[u8]) -> Kind {
 }
 
 fn read_text(body: &[u8]) -> Result<&str, Kind> {
-    std::str::from_utf8(body).map_err(|_| Kind::Opaque(Opacity::NotUtf8))
+    simdutf8::basic::from_utf8(body).map_err(|_| Kind::Opaque(Opacity::NotUtf8))
 }
 
 fn classify(envelope: &Envelope, body: &[u8]) -> Kind {
@@ -355,7 +355,10 @@ fn looks_like_an_envelope_key(key: &[u8]) -> bool {
     !key.iter().all(|b| matches!(b, b' '..=b'~')) || KEYS.iter().any(|k| key.eq_ignore_ascii_case(k))
 }
 
+mod outline;
 mod twin;
+#[doc(hidden)]
+pub use outline::outline;
 #[doc(hidden)]
 pub use twin::assert_peek_agrees;
 

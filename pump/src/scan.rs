@@ -34,7 +34,23 @@ pub(crate) struct Scan<'a> {
 impl<'a> Scan<'a> {
     /// At the start of `text`, which is UTF-8.
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text: text.as_bytes(), at: 0 }
+        Self::over(text.as_bytes())
+    }
+
+    /// The same over bytes that somebody else checks to be UTF-8.
+    pub(crate) fn over(text: &'a [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Passes over white space; where it ends.
+    pub(crate) fn next_token(&mut self) -> usize {
+        self.blanks();
+        self.at
+    }
+
+    /// Goes on behind a value that somebody else has passed over.
+    pub(crate) fn pass_to(&mut self, at: usize) {
+        self.at = at.min(self.text.len());
     }
 
     /// Whether nothing is left but white space.

@@ -220,6 +220,13 @@ pub trait Interceptor: Send + Sync {
         Verdict::Forward
     }
 
+    /// Whether [`Interceptor::answer`] looks inside this answer to `request`, which is a large one, or
+    /// decides by it. If not, only its envelope is read: it may then be broken inside its `result`, where
+    /// it would otherwise come as an odd frame that is no JSON.
+    fn reads_answer(&self, _request: &Request, _answer: &Frame) -> bool {
+        true
+    }
+
     /// `request` will get no answer.
     fn ended(&self, _request: &Request, _how: Ended) {}
 

@@ -76,6 +76,24 @@ impl Bridge {
         self.asks_for_input(request, frame)
     }
 
+    /// Whether [`Bridge::server_answer`] looks inside this answer. What it finds at the ends of one is
+    /// the same where its inside is broken.
+    pub(super) fn reads_server_answer(&self, request: &Request, frame: &Frame) -> bool {
+        let guard = self.guard();
+        let reads = match request.method() {
+            "tools/call" => {
+                let sent = self.inner.open().get(&request.head().ticket).cloned();
+                let has_schema = sent.is_some_and(|sent| guard.has_output_schema(&sent.tool));
+                frame.len() <= HANDLE_BYTES_MAX
+                    || guard.reads_conversation()
+                    || (has_schema && frame.len() <= OUTPUT_BYTES_MAX)
+            }
+            "initialize" | "server/discover" | "tools/list" | "tasks/result" | "tasks/get" => true,
+            _ => false,
+        };
+        reads || !guard.policy().server_requests().all_pass()
+    }
+
     /// What the server asks of the client inside an answer (`inputRequests`, 2026-07-28) is what it asked by
     /// requests of its own before: `server_requests:` rules on it. One that is refused refuses the answer.
     fn asks_for_input(&self, request: &Request, frame: &Frame) -> Verdict {
@@ -363,11 +381,12 @@ fn result_of(body: &[u8]) -> Option<ToolResult<'_>> {
 /// All that a result says, as the session keeps it; where it cannot be read for certain, all that is written
 /// there, or a rule over it would hold for want of text.
 fn text_of(frame: &Frame) -> String {
-    let Some(answer) = Answer::read(frame.body()).and_then(|answer| answer.result) else {
-        return String::new();
+    let Some(answer) = Answer::read(frame.body()) else {
+        return as_written(&String::from_utf8_lossy(frame.body()));
     };
+    let Some(result) = answer.result else { return String::new() };
     // Both, as whoever shows it may show either.
-    let mut text = lines([Some(answer), task_outcome(answer)].into_iter().flatten().map(said));
+    let mut text = lines([Some(result), task_outcome(result)].into_iter().flatten().map(said));
     if text.len() > TEXT_BYTES_MAX {
         let end = (0..=TEXT_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         text.truncate(end);

@@ -75,6 +75,13 @@ impl Interceptor for Bridge {
         }
     }
 
+    fn reads_answer(&self, request: &Request, answer: &Frame) -> bool {
+        match request.head().from {
+            Side::Client => self.reads_server_answer(request, answer),
+            Side::Server => true,
+        }
+    }
+
     fn ended(&self, request: &Request, how: Ended) {
         self.call_ended(request, how);
     }

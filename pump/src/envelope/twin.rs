@@ -5,7 +5,7 @@ use serde::Deserializer as _;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{Ambiguity, Envelope, Found, Key, Kind, Opacity, Span, classify, peek};
+use super::{Ambiguity, Envelope, Found, Key, Kind, Opacity, Span, classify, outline, peek};
 
 /// Asserts that the peek says of `body` what its twin says, and what a full parse finds.
 ///
@@ -13,6 +13,7 @@ use super::{Ambiguity, Envelope, Found, Key, Kind, Opacity, Span, classify, peek
 /// When they disagree.
 pub fn assert_peek_agrees(body: &[u8]) {
     let envelope = peek(body);
+    assert_outline_agrees(body, &envelope);
     if body.trim_ascii_start().first() == Some(&b'{') {
         assert_eq!(envelope, twin(body), "{}", body.escape_ascii());
     }
@@ -39,6 +40,42 @@ pub fn assert_peek_agrees(body: &[u8]) {
     let name = envelope.method_name(body);
     assert_eq!(name.as_deref(), slow.get("method").and_then(|m| m.as_str()));
     assert!(!body.contains(&b'\r'));
+}
+
+/// What passes by its outline is an answer for certain: with every nested value emptied, the strict peek
+/// sees the same envelope. Each answer that the peek sees has an outline.
+fn assert_outline_agrees(body: &[u8], peeked: &Envelope) {
+    let Some(outlined) = outline(body) else {
+        assert_ne!(peeked.kind, Kind::Response, "{}", body.escape_ascii());
+        return;
+    };
+    assert!(*peeked == outlined || peeked.kind == Kind::Opaque(Opacity::NotJson), "{}", body.escape_ascii());
+    assert_eq!(peek(&emptied(body)), outlined, "{}", body.escape_ascii());
+    assert!(std::str::from_utf8(body).is_ok() && !body.contains(&b'\r'));
+}
+
+/// The text with `{` and `}` in place of each nested value's own first and last byte, and blanks between.
+fn emptied(text: &[u8]) -> Vec<u8> {
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text {
+        let was_inside = depth > 1;
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        out.push(match (was_inside, depth > 1) {
+            (false, false) => *byte,
+            (false, true) => b'{',
+            (true, true) => b' ',
+            (true, false) => b'}',
+        });
+    }
+    out
 }
 
 /// The envelope of a body that starts like an object.

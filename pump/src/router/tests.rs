@@ -165,6 +165,11 @@ impl Interceptor for Script {
         Verdict::Forward
     }
 
+    fn reads_answer(&self, _: &Request, answer: &Frame) -> bool {
+        let text = String::from_utf8_lossy(answer.body());
+        text.contains("please-") || text.contains("NaN")
+    }
+
     fn ended(&self, request: &Request, how: Ended) {
         self.tell(Told::Ended(id_of(request), how));
     }

@@ -1,8 +1,8 @@
 //! Frames on which nothing depends: they are passed on unread and accounted for afterwards.
 
 use super::open::Open;
-use super::{NOISE_BYTES, OPEN_REMEMBERED_MAX, Router};
-use crate::envelope::{Envelope, Kind, peek};
+use super::{NOISE_BYTES, OPEN_REMEMBERED_MAX, OUTLINED_BYTES_MIN, Router};
+use crate::envelope::{Envelope, Kind, outline, peek};
 use crate::frame::{Frame, Run};
 use crate::id::Id;
 use crate::request::{Head, Side};
@@ -31,6 +31,36 @@ impl Router {
             || self.seams.tools.is_some()
             || !self.held.is_empty()
             || self.open.of(from.other()).wanted() > 0
+    }
+
+    /// The envelope of a large answer of the server's, when nobody reads what is inside it. `None`: all of it
+    /// is to be read.
+    pub(super) fn outline(&self, from: Side, frame: &Frame) -> Option<Envelope> {
+        if from != Side::Server || frame.len() < OUTLINED_BYTES_MIN {
+            return None;
+        }
+        // The ends first: they cost nothing, and mostly tell whether the rest is worth a look.
+        let hint = crate::ends::glance(frame.body())?;
+        if !self.passes_inside(from, frame, &hint) {
+            return None;
+        }
+        let envelope = outline(frame.body())?;
+        self.passes_inside(from, frame, &envelope).then_some(envelope)
+    }
+
+    /// Whether nobody reads this answer beyond its envelope.
+    fn passes_inside(&self, from: Side, frame: &Frame, envelope: &Envelope) -> bool {
+        let id = envelope.id.and_then(|span| Id::from_json(span.text_of(frame.body())));
+        let Some(id) = id.filter(|id| !self.questions.of(from).contains_key(id)) else {
+            return false;
+        };
+        let Some((_, open)) = self.open.of(from.other()).find(&id) else { return false };
+        let is_read = match open.request.as_deref() {
+            Some(request) => self.seams.interceptor.reads_answer(request, frame),
+            // As an answer nobody is asked about it, as a line that is no JSON somebody may be.
+            None => self.interest.of(from).odd != Odd::Nothing,
+        };
+        open.first_page.is_none() && !is_read
     }
 
     /// Accounts for a frame that was sent before it was looked at.

@@ -186,3 +186,39 @@ fn an_answer_that_only_some_readers_take_for_json_ends_its_request() {
     rig.server(r#"{"id":2,"result":{"please-drop":NaN}}"#);
     assert_eq!(rig.router.due(Side::Client), 1);
 }
+
+#[test]
+fn an_answer_that_nobody_reads_may_be_broken_inside_and_not_in_its_envelope() {
+    let broken = |envelope: &str| envelope.replace("...", r#"{"rows":[1,,2]}"#);
+    let mut rig = Rig::new();
+    rig.client(&call("1", "forward"));
+    rig.client(&call("2", "forward"));
+    rig.told();
+    for (envelope, kind) in [
+        (r#"{"id":1,"result":...,"id":2}"#, Kind2::Opaque),
+        (r#"{"id":1,"result":...,"Id":2}"#, Kind2::Opaque),
+        (r#"{"id":1,"result":...,"method":"x"}"#, Kind2::Opaque),
+        (r#"{"id":1,"result":{},"id":2}"#, Kind2::Ambiguous),
+        (r#"{"id":9,"result":...}"#, Kind2::Opaque),
+    ] {
+        rig.server(&broken(envelope));
+        let told = rig.told();
+        assert_eq!(told.first(), Some(&Told::Odd(Side::Server, kind)), "{envelope}");
+    }
+    let mut rig = Rig::new();
+    rig.client(&call("1", "forward"));
+    rig.told();
+    let answer = broken(r#"{"result":...,"jsonrpc":"2.0","id":1}"#);
+    assert_eq!(rig.server(&answer), [to_client(&answer)]);
+    assert_eq!(rig.told(), [Told::Answer("1".into())]);
+    assert_eq!(rig.router.due(Side::Client), 0);
+}
+
+#[test]
+fn what_the_client_answers_is_always_read_whole() {
+    let mut rig = Rig::new();
+    rig.server(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"name":"forward"}}"#);
+    rig.told();
+    rig.client(r#"{"jsonrpc":"2.0","id":1,"result":{"rows":[1,,2]}}"#);
+    assert_eq!(rig.told(), [Told::Odd(Side::Client, Kind2::Opaque)]);
+}
