@@ -18,6 +18,8 @@ use crate::skim::{Skim, Skimmed};
 
 /// Bytes asked of the stream at once, at least.
 const READ_CHUNK_BYTES: usize = 64 * 1024;
+/// The same inside a large frame: as much as its pipe holds once it has grown.
+const LARGE_CHUNK_BYTES: usize = 256 * 1024;
 /// From this size on a frame leaves the read buffer for good, so that its memory goes with it.
 pub(crate) const LARGE_FRAME_BYTES: usize = 256 * 1024;
 
@@ -88,7 +90,8 @@ impl Cutter {
         }
         // In pieces: the writer goes on while a piece is taken out. A read that empties the pipe
         // makes the two ends take turns.
-        let limit = (self.buf.capacity() - self.buf.len()).min(room).min(READ_CHUNK_BYTES);
+        let piece = if self.buf.len() < LARGE_FRAME_BYTES { READ_CHUNK_BYTES } else { LARGE_CHUNK_BYTES };
+        let limit = (self.buf.capacity() - self.buf.len()).min(room).min(piece);
         (&mut self.buf).limit(limit)
     }
 

@@ -22,7 +22,7 @@ use crate::frame::{Frame, MAX_FRAME_BYTES, Run};
 const PIECES_A_WRITE: usize = 64;
 
 /// Bytes of a large frame in one write, at most.
-const PIECE_BYTES: usize = 64 * 1024;
+const PIECE_BYTES: usize = 256 * 1024;
 
 /// What a source has after [`FrameSource::poll_fill`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -200,8 +200,8 @@ fn marks(block: &[u8; BLOCK_BYTES], seen: &mut Seen) -> Marks {
         marks.backslashes |= equal(bytes, b'\\') << shift;
         marks.opening |= equal(folded, b'{') << shift;
         marks.closing |= equal(folded, b'}') << shift;
-        returns = returns | cmp_eq_mask_i8_m128i(bytes, all(b'\r'));
-        any = any | bytes;
+        returns |= cmp_eq_mask_i8_m128i(bytes, all(b'\r'));
+        any |= bytes;
     }
     seen.has_carriage_return |= bits(returns) != 0;
     seen.has_non_ascii |= bits(any) != 0;
