@@ -382,7 +382,14 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn digest(self) -> [u8; 32] {
         use sha2::Digest as _;
-        sha2::Sha256::digest(self.canonical()).into()
+        let mut hash = sha2::Sha256::new();
+        self.hash_into(&mut hash);
+        hash.finalize().into()
+    }
+
+    /// Adds [`Value::canonical`] to a hash.
+    pub(crate) fn hash_into(self, hash: &mut sha2::Sha256) {
+        canonical::hash(self, hash);
     }
 
     /// The value written in one way only: keys sorted by their bytes, no white space, shortest escapes,

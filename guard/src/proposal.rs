@@ -39,7 +39,7 @@ impl CallKey {
         // The name's length first: no name can borrow its end from the arguments.
         hash.update(u64::try_from(tool.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(tool);
-        hash.update(arguments.canonical());
+        arguments.hash_into(&mut hash);
         CallKey(hash.finalize().into())
     }
 
