@@ -1,6 +1,6 @@
-//! Reading an envelope, four ways.
+//! Reading an envelope, five ways.
 //!
-//! `peek` is what the pump does. The others are here for the record of which wins where:
+//! `peek` is what the pump does, `outline` what it does where nobody reads what is inside an answer. The others are here for the record of which wins where:
 //! a hand-written scan (it finds the members' borders and **checks nothing**), `serde_json` into a
 //! derived struct of raw values (which also accepts an array, keeps doubles out by error and knows
 //! nothing of look-alikes), and `simd-json`'s tape, which needs a copy it may write to.
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use framegate_pump::Kind;
-use framegate_pump::envelope::peek;
+use framegate_pump::envelope::{outline, peek};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -28,6 +28,9 @@ fn peeks(criterion: &mut Criterion) {
         let _: Raw<'_> = raw(&body);
         group.throughput(Throughput::Bytes(body.len() as u64));
         group.bench_function(BenchmarkId::new("peek", name), |b| b.iter(|| peek(black_box(&body))));
+        if peek(&body).kind == Kind::Response {
+            group.bench_function(BenchmarkId::new("outline", name), |b| b.iter(|| outline(black_box(&body))));
+        }
         group.bench_function(BenchmarkId::new("hand_scan", name), |b| b.iter(|| scan(black_box(&body))));
         group.bench_function(BenchmarkId::new("serde_json_raw", name), |b| {
             b.iter(|| black_box(raw(black_box(&body))));

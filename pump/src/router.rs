@@ -49,7 +49,7 @@ use crate::splice::Edits;
 const OPEN_REMEMBERED_MAX: usize = 65_536;
 /// From this size on an answer that nobody reads is not read here either, beyond its envelope. The random
 /// sessions of the tests are short ones.
-const OUTLINED_BYTES_MIN: usize = if cfg!(test) { 0 } else { 64 * 1024 };
+const OUTLINED_BYTES_MIN: usize = if cfg!(test) { 1 } else { 64 * 1024 };
 /// Up to this size a line that starts like an object is read to see whether it is one.
 const NOISE_BYTES: usize = 2 * 1024;
 

@@ -516,3 +516,38 @@ fn an_answer_that_was_dropped_is_told_to_nobody_but_who_waits_for_it() {
     assert_eq!(received.lines().count(), 2, "{received}");
     guarded.end();
 }
+
+/// Nobody reads what is in them, but only one that is an answer for certain may go on.
+#[test]
+fn a_large_answer_goes_on_unread_and_not_with_an_envelope_in_doubt() {
+    let rows =
+        |last: &str| format!(r#"{{"content":[],"rows":[{}{last}]}}"#, r#"{"n":1,"t":"\"]}"},"#.repeat(6000));
+    let plain = rows("null");
+    for (large, passes) in [
+        (format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{plain}}}"#), true),
+        (format!(r#"{{"result":{plain},"jsonrpc":"2.0","id":$ID}}"#), true),
+        (format!(r#"{{"result":{},"jsonrpc":"2.0","id":$ID}}"#, rows("NaN")), true),
+        (format!(r#"{{"result":{},"jsonrpc":"2.0","id":$ID}}"#, rows("\"\u{e9}\"")), true),
+        (format!(r#"{{"id":9,"result":{plain},"jsonrpc":"2.0","id":$ID}}"#), false),
+        (format!(r#"{{"result":{plain},"result":{plain},"jsonrpc":"2.0","id":$ID}}"#), false),
+        (format!(r#"{{"result":{plain},"method":"ping","jsonrpc":"2.0","id":$ID}}"#), false),
+        (format!(r#"{{"result":{},"jsonrpc":"2.0","id":$ID}}"#, rows("\r7")), false),
+        (format!(r#"{{"result":{plain},"jsonrpc":"2.0","ID":9,"id":$ID}}"#), false),
+    ] {
+        let script = json!([
+            { "on": "tools/call", "times": 1, "emit": [{ "raw": format!("{}\n", large.replace("$ID", "1")) }] },
+            { "tools": format!(r#"[{{"name":"safe","inputSchema":{ANY}}}]"#) },
+        ]);
+        let mut guarded = Guarded::start(&framegate_tests::wrapper!(), ONLY_SAFE, script);
+        guarded.open();
+        guarded.send(&call("1", "safe", "{}"));
+        guarded.wait_server_got("tools/call", 1);
+        guarded.ask(&ping("2"), "2");
+        let received = String::from_utf8_lossy(&guarded.session.client.received()).into_owned();
+        let line = large.replace("$ID", "1");
+        let head = large.get(..40).unwrap();
+        assert_eq!(received.lines().any(|seen| seen == line), passes, "{head}");
+        assert_eq!(received.contains("the server's answer was dropped"), !passes, "{head}");
+        guarded.end();
+    }
+}
