@@ -10,6 +10,11 @@
 //! either way it goes on to the client, and the readers that take such text see the same envelope.
 //! Whatever is not plainly an answer is left to the peek.
 
+#[cfg(target_arch = "x86_64")]
+use lanes::{brackets, quoting};
+#[cfg(not(target_arch = "x86_64"))]
+use words::{brackets, quoting};
+
 use super::{Envelope, Found, Key, Kind, Span, classify};
 use crate::scan::Scan;
 
@@ -75,12 +80,16 @@ impl Seen {
 
 const BLOCK_BYTES: usize = 64;
 
-/// Where the characters that give JSON its structure lie in a block, one bit a byte.
-struct Marks {
+/// Where strings may begin and end in a block, one bit a byte.
+struct Quoting {
     backslashes: u64,
+    quotes: u64,
+}
+
+/// Where nesting may begin and end in a block, one bit a byte.
+struct Brackets {
     closing: u64,
     opening: u64,
-    quotes: u64,
 }
 
 /// The length of the object or array that `text` starts with. `None` if its end does not come, or a
@@ -114,17 +123,21 @@ impl Nest {
     /// Passes over a block; the bytes up to the last bracket's end, if that is in it.
     #[inline]
     fn pass(&mut self, block: &[u8; BLOCK_BYTES], seen: &mut Seen) -> Option<Option<usize>> {
-        let marks = marks(block, seen);
-        if marks.quotes | marks.backslashes == 0 && self.next_escaped == 0 && self.in_string != 0 {
+        let Quoting { backslashes, quotes } = quoting(block, seen);
+        if quotes | backslashes == 0 && self.next_escaped == 0 && self.in_string != 0 {
             return Some(None);
         }
-        let escaped = self.escaped(marks.backslashes);
-        let inside = prefix_xor(marks.quotes & !escaped) ^ self.in_string;
-        if marks.backslashes & !inside != 0 {
+        let escaped = self.escaped(backslashes);
+        let inside = prefix_xor(quotes & !escaped) ^ self.in_string;
+        if backslashes & !inside != 0 {
             return None;
         }
         self.in_string = if inside >> 63 == 1 { u64::MAX } else { 0 };
-        let (opening, closing) = (marks.opening & !inside, marks.closing & !inside);
+        if inside == u64::MAX {
+            return Some(None);
+        }
+        let Brackets { closing, opening } = brackets(block);
+        let (opening, closing) = (opening & !inside, closing & !inside);
         let (opened, closed) = (opening.count_ones(), closing.count_ones());
         if closed < self.depth {
             self.depth = self.depth.saturating_add(opened) - closed;
@@ -181,43 +194,58 @@ fn prefix_xor(mut bits: u64) -> u64 {
 
 /// Sixteen bytes at a time: SSE2 is part of every x86-64.
 #[cfg(target_arch = "x86_64")]
-fn marks(block: &[u8; BLOCK_BYTES], seen: &mut Seen) -> Marks {
+mod lanes {
     use safe_arch::{
         cmp_eq_mask_i8_m128i, load_unaligned_m128i, m128i, move_mask_i8_m128i, set_splat_i8_m128i,
     };
-    let all = |byte: u8| set_splat_i8_m128i(byte.cast_signed());
-    let bits = |lanes: m128i| u64::from(move_mask_i8_m128i(lanes).cast_unsigned() & 0xffff);
-    let equal = |lanes, byte| bits(cmp_eq_mask_i8_m128i(lanes, all(byte)));
-    let mut marks = Marks { backslashes: 0, closing: 0, opening: 0, quotes: 0 };
-    let (mut returns, mut any) = (all(0), all(0));
-    let (lanes, _) = block.as_chunks::<16>();
-    for (at, lane) in lanes.iter().enumerate() {
-        let bytes = load_unaligned_m128i(lane);
-        // `[` and `{`, `]` and `}` differ in this bit only.
-        let folded = bytes | all(0x20);
-        let shift = at * 16;
-        marks.quotes |= equal(bytes, b'"') << shift;
-        marks.backslashes |= equal(bytes, b'\\') << shift;
-        marks.opening |= equal(folded, b'{') << shift;
-        marks.closing |= equal(folded, b'}') << shift;
-        returns |= cmp_eq_mask_i8_m128i(bytes, all(b'\r'));
-        any |= bytes;
+
+    use super::{BLOCK_BYTES, Brackets, Quoting, Seen};
+
+    fn all(byte: u8) -> m128i {
+        set_splat_i8_m128i(byte.cast_signed())
     }
-    seen.has_carriage_return |= bits(returns) != 0;
-    seen.has_non_ascii |= bits(any) != 0;
-    marks
+
+    fn bits(lanes: m128i) -> u64 {
+        u64::from(move_mask_i8_m128i(lanes).cast_unsigned() & 0xffff)
+    }
+
+    fn equal(lanes: m128i, byte: u8) -> u64 {
+        bits(cmp_eq_mask_i8_m128i(lanes, all(byte)))
+    }
+
+    pub(super) fn quoting(block: &[u8; BLOCK_BYTES], seen: &mut Seen) -> Quoting {
+        let mut found = Quoting { backslashes: 0, quotes: 0 };
+        let (mut returns, mut any) = (all(0), all(0));
+        let (lanes, _) = block.as_chunks::<16>();
+        for (at, lane) in lanes.iter().enumerate() {
+            let bytes = load_unaligned_m128i(lane);
+            found.quotes |= equal(bytes, b'"') << (at * 16);
+            found.backslashes |= equal(bytes, b'\\') << (at * 16);
+            returns |= cmp_eq_mask_i8_m128i(bytes, all(b'\r'));
+            any |= bytes;
+        }
+        seen.has_carriage_return |= bits(returns) != 0;
+        seen.has_non_ascii |= bits(any) != 0;
+        found
+    }
+
+    pub(super) fn brackets(block: &[u8; BLOCK_BYTES]) -> Brackets {
+        let mut found = Brackets { closing: 0, opening: 0 };
+        let (lanes, _) = block.as_chunks::<16>();
+        for (at, lane) in lanes.iter().enumerate() {
+            // `[` and `{`, `]` and `}` differ in this bit only.
+            let folded = load_unaligned_m128i(lane) | all(0x20);
+            found.opening |= equal(folded, b'{') << (at * 16);
+            found.closing |= equal(folded, b'}') << (at * 16);
+        }
+        found
+    }
 }
 
-/// Eight bytes at a time.
-#[cfg(not(target_arch = "x86_64"))]
-fn marks(block: &[u8; BLOCK_BYTES], seen: &mut Seen) -> Marks {
-    words::marks(block, seen)
-}
-
-/// The same marks without vectors: for other machines, and as the twin in tests.
+/// The same without vectors, eight bytes at a time: for other machines, and as the twin in tests.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod words {
-    use super::{BLOCK_BYTES, Marks, Seen};
+    use super::{BLOCK_BYTES, Brackets, Quoting, Seen};
 
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 
@@ -229,20 +257,28 @@ mod words {
         (zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
     }
 
-    pub(super) fn marks(block: &[u8; BLOCK_BYTES], seen: &mut Seen) -> Marks {
-        let mut marks = Marks { backslashes: 0, closing: 0, opening: 0, quotes: 0 };
+    pub(super) fn quoting(block: &[u8; BLOCK_BYTES], seen: &mut Seen) -> Quoting {
+        let mut found = Quoting { backslashes: 0, quotes: 0 };
         let (words, _) = block.as_chunks::<8>();
         for (at, bytes) in words.iter().enumerate() {
             let word = u64::from_le_bytes(*bytes);
-            let shift = at * 8;
-            marks.quotes |= equal(word, b'"') << shift;
-            marks.backslashes |= equal(word, b'\\') << shift;
-            marks.opening |= (equal(word, b'{') | equal(word, b'[')) << shift;
-            marks.closing |= (equal(word, b'}') | equal(word, b']')) << shift;
+            found.quotes |= equal(word, b'"') << (at * 8);
+            found.backslashes |= equal(word, b'\\') << (at * 8);
             seen.has_carriage_return |= equal(word, b'\r') != 0;
             seen.has_non_ascii |= word & HIGH != 0;
         }
-        marks
+        found
+    }
+
+    pub(super) fn brackets(block: &[u8; BLOCK_BYTES]) -> Brackets {
+        let mut found = Brackets { closing: 0, opening: 0 };
+        let (words, _) = block.as_chunks::<8>();
+        for (at, bytes) in words.iter().enumerate() {
+            let word = u64::from_le_bytes(*bytes);
+            found.opening |= (equal(word, b'{') | equal(word, b'[')) << (at * 8);
+            found.closing |= (equal(word, b'}') | equal(word, b']')) << (at * 8);
+        }
+        found
     }
 }
 
@@ -313,6 +349,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn both_ways_of_marking_agree() {
         for byte in 0..=u8::MAX {
@@ -321,11 +358,10 @@ mod tests {
                     let mut block = [fill; BLOCK_BYTES];
                     block[at] = byte;
                     let (mut one, mut other) = (Seen::default(), Seen::default());
-                    let (a, b) = (marks(&block, &mut one), words::marks(&block, &mut other));
-                    assert_eq!(
-                        (a.backslashes, a.closing, a.opening, a.quotes),
-                        (b.backslashes, b.closing, b.opening, b.quotes),
-                    );
+                    let (a, b) = (lanes::quoting(&block, &mut one), words::quoting(&block, &mut other));
+                    assert_eq!((a.backslashes, a.quotes), (b.backslashes, b.quotes));
+                    let (a, b) = (lanes::brackets(&block), words::brackets(&block));
+                    assert_eq!((a.closing, a.opening), (b.closing, b.opening));
                     assert_eq!(one.has_carriage_return, other.has_carriage_return);
                     assert_eq!(one.has_non_ascii, other.has_non_ascii);
                 }
