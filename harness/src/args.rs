@@ -229,9 +229,12 @@ pub(crate) enum Mode {
 /// `framegate check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The policy file
+    /// The policy file; `-` is stdin
     #[arg(value_name = "POLICY")]
     pub(crate) policy: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) facts: FactArgs,
 
     /// Start the server in this folder
     #[arg(long, value_name = "DIR", env = "FRAMEGATE_CWD")]
@@ -241,11 +244,19 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
     pub(crate) name: Option<String>,
 
+    /// Seconds to wait for each answer of the server's
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// Show the options in force for each tool that is offered
+    #[arg(long)]
+    pub(crate) tools: bool,
+
     /// Let warnings fail too
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Say it as one JSON object
+    /// Say it as one JSON object, also where the check fails: errors, warnings, tools
     #[arg(long)]
     pub(crate) json: bool,
 

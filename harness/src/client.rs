@@ -71,11 +71,15 @@ impl Client {
     pub(crate) fn start(start: &Start<'_>) -> Result<Self, ClientError> {
         let own = std::env::current_exe()?;
         let mut run = Command::new(&own);
-        run.args(["run", "--log", "info", "--log-format", "text", "--color", "never"]);
+        run.args(["run", "--log-format", "text", "--color", "never"]);
         if start.is_bare {
+            // What was wanted is known, or will not come: nobody waits for a server that is silent.
+            run.args(["--log", "warn", "--grace", "1", "--drain", "1"]);
             for name in OF_SESSIONS {
                 run.env_remove(name);
             }
+        } else {
+            run.args(["--log", "info"]);
         }
         if let Some(cwd) = start.cwd {
             run.arg("--cwd").arg(cwd);

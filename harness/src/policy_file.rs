@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -66,16 +67,28 @@ pub(crate) fn load(path: &Path, facts: &FactArgs) -> Result<LoadedPolicy, Policy
 
 /// Reads a policy file alone.
 pub(crate) fn read(path: &Path) -> Result<Loaded, PolicyFileError> {
-    let text = read_at_most(path, FILE_BYTES_MAX)
+    let stdin = || io::Error::other("stdin is read for something else here: give a file");
+    let is_file = if path == Path::new("-") { Err(stdin()) } else { regular(path) };
+    let text = is_file
+        .and_then(|()| read_at_most(path, FILE_BYTES_MAX))
         .map_err(|why| PolicyFileError::Unreadable { path: path.to_owned(), why })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     Ok(parse(&path.display().to_string(), &text, folder)?)
 }
 
+/// Reads a policy from stdin; the schema files it names are looked for here.
+pub(crate) fn read_stdin() -> Result<Loaded, PolicyFileError> {
+    let text = at_most(io::stdin().lock(), FILE_BYTES_MAX)
+        .map_err(|why| PolicyFileError::Unreadable { path: "-".into(), why })?;
+    Ok(parse("-", &text, Path::new(""))?)
+}
+
 /// Reads a policy's text, and the schema files that it names relative to `folder`.
 pub(crate) fn parse(name: &str, text: &[u8], folder: &Path) -> Result<Loaded, PolicyErrors> {
     let mut schema = |file: &str| {
-        let bytes = read_at_most(&folder.join(file), SCHEMA_BYTES_MAX).map_err(|why| why.to_string())?;
+        let path = folder.join(file);
+        let read = regular(&path).and_then(|()| read_at_most(&path, SCHEMA_BYTES_MAX));
+        let bytes = read.map_err(|why| why.to_string())?;
         if bytes.len() > SCHEMA_BYTES_MAX {
             return Err(format!("it has more than {SCHEMA_BYTES_MAX} bytes"));
         }
@@ -87,17 +100,43 @@ pub(crate) fn parse(name: &str, text: &[u8], folder: &Path) -> Result<Loaded, Po
 /// A policy with the facts that are given to it.
 pub(crate) fn with_facts(loaded: Loaded, facts: &FactArgs) -> Result<LoadedPolicy, PolicyFileError> {
     let Loaded { policy, warnings } = loaded;
-    let given = given(&policy, facts).map_err(PolicyFileError::Facts)?;
-    let facts = Facts::new(&policy, &given).map_err(PolicyFileError::Facts)?;
+    let facts = self::facts(&policy, facts).map_err(PolicyFileError::Facts)?;
     let warnings = warnings.iter().map(ToString::to_string).collect();
     Ok(LoadedPolicy { policy, facts, warnings })
 }
 
+/// The facts that the command line gives to a policy.
+///
+/// # Errors
+/// A sentence for each thing wrong.
+pub(crate) fn facts(policy: &Policy, args: &FactArgs) -> Result<Facts, Vec<String>> {
+    Facts::new(policy, &given(policy, args)?)
+}
+
+/// A pipe would be waited for, for ever if nobody writes; a device may have no end. And neither can be read again
+/// when it changes.
+fn regular(path: &Path) -> io::Result<()> {
+    let kind = std::fs::metadata(path)?.file_type();
+    let what = match kind {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "it is a folder, not a file",
+        kind if kind.is_fifo() => {
+            "it is a pipe, which can be read only once; write it to a file (`framegate check -` reads stdin)"
+        }
+        _ => "it is a device or a socket, not a regular file",
+    };
+    Err(io::Error::other(what))
+}
+
 /// One byte more than `max` shows that there is more; a file without an end (`/dev/zero`) is not read to it.
 fn read_at_most(path: &Path, max: usize) -> io::Result<Vec<u8>> {
+    at_most(std::fs::File::open(path)?, max)
+}
+
+fn at_most(from: impl Read, max: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
-    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    from.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -250,9 +289,28 @@ mod tests {
         let said = load(Path::new("no/such.yaml"), &args(&[], None)).unwrap_err().to_string();
         assert!(said.starts_with("the policy `no/such.yaml` cannot be read: No such file"), "{said}");
         let said = load(Path::new("/"), &args(&[], None)).unwrap_err().to_string();
-        assert!(said.starts_with("the policy `/` cannot be read: Is a directory"), "{said}");
-        let said = load(Path::new("/dev/zero"), &args(&[], None)).unwrap_err().to_string();
+        assert!(said.starts_with("the policy `/` cannot be read: it is a folder"), "{said}");
+        let folder = tempfile::tempdir().unwrap();
+        let long = folder.path().join("long.yaml");
+        std::fs::write(&long, vec![b' '; FILE_BYTES_MAX + 1]).unwrap();
+        let said = load(&long, &args(&[], None)).unwrap_err().to_string();
         assert!(said.contains("a policy file of more than 1048576 bytes"), "{said}");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        let said = load(&pipe, &args(&[], None)).unwrap_err().to_string();
+        assert!(said.contains("it is a pipe, which can be read only once"), "{said}");
+        let said = load(Path::new("/dev/zero"), &args(&[], None)).unwrap_err().to_string();
+        assert!(said.contains("it is a device or a socket"), "{said}");
+        let said = load(Path::new("-"), &args(&[], None)).unwrap_err().to_string();
+        assert!(said.contains("stdin is read for something else here"), "{said}");
+        let policy = "framegate: 1\ntools:\n  pay: { schema: pipe }\n";
+        let said = loaded(folder.path(), policy, &args(&[], None)).unwrap_err();
+        assert!(said.contains("cannot read the schema `pipe`: it is a pipe"), "{said}");
     }
 
     #[test]

@@ -162,9 +162,9 @@ fn a_policy_that_cannot_be_used_is_said_with_a_caret_and_exits_78() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["ok"], false);
     assert_eq!(
-        report["problems"][1],
+        report["errors"][1],
         json!({
-            "severity": "error", "file": "p.yaml", "line": 7, "column": 11, "tools": [],
+            "file": "p.yaml", "line": 7, "column": 11, "tools": [],
             "message": "unknown function `wihtin`", "hint": "did you mean `within`?",
         })
     );
@@ -273,13 +273,13 @@ rules:
   = help: did you mean `write_file`?
 
 `files` lists 3 tools: 1 offered, 2 hidden
-  hidden   write_file (not named)
   offered  read_file (rules: mine)
-             schema: `additionalProperties`: the policy has false, the server nothing
-             schema: argument `mode`: only in the policy
-             schema: argument `path`: the policy has {\"type\":\"string\",\"maxLength\":100}, the server {\"description\":\"file name inside the demo folder\",\"type\":\"string\"}
-             schema: argument `mode`: required by the policy only
+    schema: `additionalProperties`: the policy has false, the server nothing
+    schema: argument `mode`: only in the policy
+    schema: argument `path`: the policy has {\"type\":\"string\",\"maxLength\":100}, the server {\"description\":\"file name inside the demo folder\",\"type\":\"string\"}
+    schema: argument `mode`: required by the policy only
   hidden   search (the policy says `hidden`)
+  hidden   write_file (nothing under `tools` names it, and `default` is `deny`)
 
 p.yaml: no errors, 1 warning
 ";
@@ -287,13 +287,68 @@ p.yaml: no errors, 1 warning
     assert_eq!(checked(policy, &["--strict"]).0, Some(78), "with --strict a warning fails");
     let (_, json) = checked(policy, &["--json"]);
     let report: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(report["server"]["name"], "files");
+    assert_eq!(report["server"], "files");
+    assert_eq!(report["warnings"][0]["hint"], "did you mean `write_file`?");
     assert_eq!(
-        report["server"]["tools"][0],
+        report["tools"][0],
         json!({
-            "name": "write_file", "named": false, "offered": false, "rules": [], "schema_differences": [],
+            "name": "write_file", "named": false, "offered": false, "rules": [], "options": null,
+            "schema_differences": [],
         })
     );
+    let (_, said) = checked(policy, &["--tools"]);
+    let options = "    arguments strict, undeclared schema, invisible refuse, schema of the policy, mode enforce\n      rule mine (otherwise deny): No.\n";
+    assert!(said.contains(options), "{said}");
+}
+
+#[test]
+fn what_is_wrong_for_several_tools_is_told_once() {
+    let policy = "framegate: 1
+tools: { write_file: {}, read_file: {} }
+rules:
+  - { name: small, tools: ['*_file'], that: args.path < 5, because: No. }
+";
+    let (code, said) = checked(policy, &[]);
+    assert_eq!(code, Some(78), "{said}");
+    assert_eq!(said.matches("does not go with").count(), 1, "{said}");
+    assert!(!said.contains('\u{fffd}'), "{said}");
+}
+
+#[test]
+fn a_check_with_json_prints_one_object_whatever_happens() {
+    let folder = folder(&[("p.yaml", POLICY), ("bad.yaml", BAD)]);
+    let own = env!("CARGO_BIN_EXE_framegate-under-test");
+    let failures = [
+        (&["bad.yaml"][..], 78, "unknown key `argumnets`"),
+        (&["no-such.yaml"], 78, "No such file"),
+        (&["p.yaml", "--fact", "role=1", "--fact", "rolle=1"], 78, "the policy does not declare it"),
+        (&["p.yaml", "--", "/no/such/server"], 127, "the server's tools are not known"),
+        (&["p.yaml", "--timeout", "0.2", "--", "sleep", "60"], 70, "--timeout 60"),
+        (&["p.yaml", "--", own, "demo-server"], 0, ""),
+    ];
+    for (args, code, message) in failures {
+        let output = run(folder.path(), &[&["check", "--json"], args].concat(), "");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{report}");
+        let errors = report["errors"].as_array().unwrap();
+        assert_eq!(report["ok"], json!(errors.is_empty()), "{report}");
+        assert!(report["warnings"].is_array() && report.get("tools").is_some(), "{report}");
+        let said = errors.iter().any(|error| error["message"].as_str().unwrap().contains(message));
+        assert!(said || message.is_empty(), "{report}");
+    }
+}
+
+#[test]
+fn a_silent_server_is_given_up_and_a_policy_may_come_through_stdin() {
+    let since = std::time::Instant::now();
+    let folder = folder(&[]);
+    let output = run(folder.path(), &["check", "--timeout", "0.2", "-", "--", "sleep", "60"], POLICY);
+    assert_eq!(output.status.code(), Some(70));
+    assert!(since.elapsed() < std::time::Duration::from_secs(8), "{:?}", since.elapsed());
+    let said = text(&output.stderr);
+    assert!(said.contains("no answer to `server/discover`"), "{said}");
+    let output = run(folder.path(), &["check", "-"], BAD);
+    assert_eq!(text(&output.stdout).matches("-:3:16: error: unknown key `argumnets`").count(), 1);
 }
 
 #[test]

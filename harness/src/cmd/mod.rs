@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod ask;
 mod check;
 mod demo_server;
 mod explain;

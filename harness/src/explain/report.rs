@@ -108,42 +108,52 @@ pub(crate) fn options(guard: &Guard) -> impl Iterator<Item = Options<'_>> {
     guard.tools().map(move |tool| Options { guard, tool })
 }
 
-impl Options<'_> {
+impl<'g> Options<'g> {
     fn in_force(&self) -> Option<Arc<ToolOptions>> {
         self.guard.options(self.tool).filter(|options| !options.hidden)
     }
 
+    pub(crate) fn tool(&self) -> &'g str {
+        self.tool
+    }
+
     /// One line of JSON.
     pub(crate) fn json(&self) -> String {
-        let Some(options) = self.in_force() else {
+        if self.in_force().is_none() {
             return json!({ "tool": self.tool, "offered": false }).to_string();
-        };
+        }
         let rule = |check: framegate_guard::definition::CheckInfo| json!({ "name": check.name, "because": check.reason, "otherwise": otherwise(check.on_failure) });
         let rules: Vec<Value> = self.guard.checks_of(self.tool).into_iter().map(rule).collect();
+        json!({ "tool": self.tool, "offered": true, "options": self.options_json(), "rules": rules })
+            .to_string()
+    }
+
+    /// The options alone; nothing for a tool that is not offered.
+    pub(crate) fn options_json(&self) -> Value {
+        let Some(options) = self.in_force() else { return Value::Null };
         json!({
-            "tool": self.tool,
-            "offered": true,
-            "options": {
-                "arguments": arguments(options.arguments),
-                "undeclared": undeclared(options.undeclared),
-                "show_rules": options.show_rules,
-                "invisible": invisible_by(&options.invisible),
-                "schema": schema(&options),
-                "mode": mode(self.mode(&options)),
-            },
-            "rules": rules,
+            "arguments": arguments(options.arguments),
+            "undeclared": undeclared(options.undeclared),
+            "show_rules": options.show_rules,
+            "invisible": invisible_by(&options.invisible),
+            "schema": schema(&options),
+            "mode": mode(self.mode(&options)),
         })
-        .to_string()
     }
 
     /// Lines for people.
     pub(crate) fn text(&self) -> String {
-        let Some(options) = self.in_force() else {
-            return visible(&format!("{}: not offered", self.tool));
-        };
+        match self.in_force() {
+            Some(_) => format!("{}: {}", visible(self.tool), self.text_in_force()),
+            None => visible(&format!("{}: not offered", self.tool)),
+        }
+    }
+
+    /// The same without the tool's name; nothing for a tool that is not offered.
+    pub(crate) fn text_in_force(&self) -> String {
+        let Some(options) = self.in_force() else { return String::new() };
         let mut lines = vec![format!(
-            "{}: arguments {}, undeclared {}, invisible {}, schema of the {}, mode {}",
-            self.tool,
+            "arguments {}, undeclared {}, invisible {}, schema of the {}, mode {}",
             arguments(options.arguments),
             undeclared(options.undeclared),
             match invisible_by(&options.invisible) {
