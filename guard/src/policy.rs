@@ -25,6 +25,7 @@
 //! # Ok::<(), framegate_guard::policy::PolicyErrors>(())
 //! ```
 
+mod advice;
 mod bind;
 mod check;
 mod facts;
@@ -47,6 +48,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+pub use advice::Beside;
 pub use bind::{Bound, BoundDefinition, BoundRule, BoundTool, Listed, Listing};
 pub use check::DEFINITIONS_MAX;
 pub use facts::{Fact, FactKind};

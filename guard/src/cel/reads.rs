@@ -1,5 +1,6 @@
 //! What an expression reads.
 
+use super::Value;
 use super::tree::{Kind, Node};
 use std::collections::BTreeSet;
 
@@ -13,6 +14,8 @@ pub struct Reads {
     pub paths: BTreeSet<Vec<String>>,
     /// Members that `has()` asks for.
     pub tested: BTreeSet<Vec<String>>,
+    /// Roots of `within()` that are written out, or stand in a constant list.
+    pub roots: BTreeSet<String>,
 }
 
 pub(super) fn reads(root: &Node, constants: &[Vec<String>]) -> Reads {
@@ -45,7 +48,19 @@ fn visit(node: &Node, reads: &mut Reads) {
         }
         return;
     }
+    if let Kind::Call { function, args, .. } = &node.kind
+        && function.name == "within"
+    {
+        args.iter().skip(1).filter_map(Node::constant).for_each(|root| texts(root, &mut reads.roots));
+    }
     node.each_child(&mut |child| visit(child, reads));
+}
+
+fn texts(value: &Value<'_>, found: &mut BTreeSet<String>) {
+    match value {
+        Value::List(items) => items.iter().for_each(|item| texts(item, found)),
+        text => found.extend(text.as_str().map(str::to_owned)),
+    }
 }
 
 /// The path a chain of members names, and the computed indices that lie on the way.
@@ -65,7 +80,7 @@ fn path(node: &Node) -> Option<(Vec<String>, Vec<&Node>)> {
                 at = operand;
             }
             Kind::Index { operand, index } => {
-                match index.constant().and_then(super::Value::as_str) {
+                match index.constant().and_then(Value::as_str) {
                     Some(name) => names.push(name.to_owned()),
                     // What lies beyond is not named in the source.
                     None => {

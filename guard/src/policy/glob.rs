@@ -109,6 +109,33 @@ impl Glob {
         self.tool.is_exact().then(|| self.text.split_once('/').map_or(self.text.as_str(), |(_, tool)| tool))
     }
 
+    /// The same pattern with its text before the first wildcard, or behind the last one, as it stands in a known
+    /// tool's name: what a misspelt one may have meant.
+    pub(crate) fn nearest<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<String> {
+        let (server, tool) = match self.text.split_once('/') {
+            Some((server, tool)) => (format!("{server}/"), tool),
+            None => (String::new(), self.text.as_str()),
+        };
+        let (first, last) = (tool.find(['*', '?'])?, tool.rfind(['*', '?'])? + 1);
+        let (head, middle, tail) = (tool.get(..first)?, tool.get(first..last)?, tool.get(last..)?);
+        let (mut heads, mut tails) = (Vec::new(), Vec::new());
+        let names: Vec<&str> = names.collect();
+        for name in &names {
+            let end = |chars: usize| name.char_indices().nth(chars).map_or(name.len(), |(at, _)| at);
+            let skipped = name.chars().count().saturating_sub(tail.chars().count());
+            heads.extend(name.get(..end(head.chars().count())));
+            tails.extend(name.get(end(skipped)..));
+        }
+        let near = |typed: &str, known: Vec<&str>| {
+            (!typed.is_empty()).then(|| super::problem::nearest(typed, known)).flatten().map(str::to_owned)
+        };
+        let head = near(head, heads).unwrap_or_else(|| head.to_owned());
+        let tail = near(tail, tails).unwrap_or_else(|| tail.to_owned());
+        let meant = Pattern::parse(&format!("{head}{middle}{tail}")).ok()?;
+        let fits = names.iter().any(|name| meant.matches(name));
+        fits.then(|| format!("{server}{head}{middle}{tail}"))
+    }
+
     /// How precisely it names; of two that match, the greater decides. The tool's part counts before the
     /// server's; a name without wildcards before any with; then more literal characters, more `?`, fewer `*`.
     #[must_use]

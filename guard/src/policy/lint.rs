@@ -131,7 +131,7 @@ fn never_read(inner: &Inner) -> Vec<Problem> {
 }
 
 /// Every expression of the file.
-fn conditions(inner: &Inner) -> Vec<&Condition> {
+pub(super) fn conditions(inner: &Inner) -> Vec<&Condition> {
     let ruled = inner.methods.entries().iter().chain(inner.server_requests.entries());
     let ruled = ruled.filter_map(|entry| match &entry.passage {
         Passage::Ruled(ruling) => Some(&ruling.that),
@@ -182,11 +182,26 @@ impl Lint<'_> {
         let problem = |(glob, span): (&Glob, &Range<usize>)| match glob.exact_tool() {
             Some(tool) => {
                 let problem = self.warn(span, format!("`{}` has no tool `{tool}`", self.server));
-                problem.hint_maybe(nearest(tool, self.names()).map(|name| format!("did you mean `{name}`?")))
+                let near = nearest(tool, self.names()).map(|name| format!("did you mean `{name}`?"));
+                problem.hint_maybe(near.or_else(|| self.listed()))
             }
-            None => self.warn(span, format!("`{glob}` matches no tool of `{}`", self.server)),
+            None => {
+                let problem = self.warn(span, format!("`{glob}` matches no tool of `{}`", self.server));
+                let near = glob.nearest(self.names()).map(|glob| format!("did you mean `{glob}`?"));
+                problem.hint_maybe(near.or_else(|| self.listed()))
+            }
         };
         nothing.take(PROBLEMS_MAX).map(problem).collect()
+    }
+
+    /// What there is to choose from.
+    fn listed(&self) -> Option<String> {
+        const SHOWN: usize = 8;
+        let names: Vec<&str> = self.names().take(SHOWN).collect();
+        let more = self.tools.len().saturating_sub(SHOWN);
+        let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names = super::read::listed(names.into_iter(), if more > 0 { "," } else { "and" });
+        (!names.is_empty()).then(|| format!("it lists {names}{and_more}"))
     }
 
     fn rule(&self, rule: &Rule) -> Vec<Problem> {
@@ -289,7 +304,7 @@ impl Lint<'_> {
 }
 
 /// Where a rule names an argument; its name when that cannot be said.
-fn place_of_argument(rule: &Rule, name: &str) -> Range<usize> {
+pub(super) fn place_of_argument(rule: &Rule, name: &str) -> Range<usize> {
     let wanted = format!("args.{name}");
     let found = |condition: &Condition| {
         let at = condition.cel.text.find(&wanted)?;

@@ -232,7 +232,7 @@ pub(crate) fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
     listed(words, "or")
 }
 
-fn listed<'a>(words: impl Iterator<Item = &'a str>, last: &str) -> String {
+pub(crate) fn listed<'a>(words: impl Iterator<Item = &'a str>, last: &str) -> String {
     let mut words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
     match (words.pop(), words.is_empty()) {
         (Some(word), false) => format!("{} {last} {word}", words.join(", ")),

@@ -167,9 +167,26 @@ fn what_means_nothing_for_this_server_is_said() {
         ]
     );
     assert_eq!(problems[0].advice(), Some("did you mean `read_file`?"));
+    assert_eq!(problems[1].advice(), Some("it lists `read_file` and `a/b`"));
     assert_eq!(problems[3].severity(), Severity::Error);
     assert_eq!(problems[3].advice(), Some("did you mean `args.path` instead of `args.pth`?"));
     assert_eq!(problems[4].advice(), Some("did you mean `args.path`?"));
+}
+
+#[test]
+fn a_misspelt_pattern_is_told_the_nearest_one() {
+    let near = |pattern: &str| {
+        let names = ["read_file", "read_text_file", "write_file", "größe_lesen"];
+        Glob::parse(pattern).unwrap().nearest(names.into_iter())
+    };
+    assert_eq!(near("raed_*").as_deref(), Some("read_*"));
+    assert_eq!(near("files/raed_*").as_deref(), Some("files/read_*"));
+    assert_eq!(near("*_flie").as_deref(), Some("*_file"));
+    assert_eq!(near("raed_*_fiel").as_deref(), Some("read_*_file"));
+    assert_eq!(near("größe_*").as_deref(), Some("größe_*"));
+    assert_eq!(near("delete_*"), None);
+    assert_eq!(near("*"), Some("*".into()));
+    assert_eq!(near(&"?".repeat(PATTERN_BYTES_MAX)), None);
 }
 
 #[test]

@@ -6,12 +6,11 @@ mod report;
 
 use std::path::Path;
 
-use framegate_guard::Facts;
-use framegate_guard::policy::{Loaded, Severity};
+use framegate_guard::policy::{Beside, Loaded, Severity};
 
 use self::beside::beside;
 use self::report::{Finding, Report};
-use super::ask;
+use super::ask::{self, Asked};
 use super::out::{Failure, Out};
 use crate::args::CheckArgs;
 use crate::exit::Exit;
@@ -62,20 +61,32 @@ fn check(args: &CheckArgs) -> Report {
         }
     };
     report.found.extend(warnings.into_iter().map(Finding::Placed));
-    let facts = policy_file::facts(&policy, &args.facts).unwrap_or_else(|wrong| {
-        report.found.extend(wrong.into_iter().map(|why| Finding::Said(Severity::Error, why)));
-        Facts::default()
-    });
-    if let [program, arguments @ ..] = args.command.as_slice() {
-        let name = ask::name_of(args.name.as_deref(), program, arguments);
-        match ask::ask(&args.command, args.cwd.as_deref(), args.timeout) {
-            Ok(asked) => {
-                let (server, found) = beside(&policy, facts, name.as_str(), asked);
-                report.found.extend(found);
-                report.server = Some(server);
-            }
-            Err(failure) => report.failure = Some(failure),
-        }
+    let facts = policy_file::facts(&policy, &args.facts);
+    if let Err(wrong) = &facts {
+        report.found.extend(wrong.iter().map(|why| Finding::Said(Severity::Error, why.clone())));
     }
+    let facts = facts.ok();
+    match asked(args) {
+        None => {
+            let server = args.name.as_deref();
+            let beside = Beside { facts: facts.as_ref(), server, listing: None, exists: None };
+            report.found.extend(policy.advise(&beside).into_iter().map(Finding::Placed));
+        }
+        Some(Ok((name, asked))) => {
+            let (server, found) = beside(&policy, facts.as_ref(), &name, args.cwd.as_deref(), asked);
+            report.found.extend(found);
+            report.server = Some(server);
+        }
+        Some(Err(failure)) => report.failure = Some(failure),
+    }
+    report.sort();
     report
+}
+
+/// The server's name and what it lists; nothing where no server was named.
+fn asked(args: &CheckArgs) -> Option<Result<(String, Asked), Failure>> {
+    let [program, arguments @ ..] = args.command.as_slice() else { return None };
+    let name = ask::name_of(args.name.as_deref(), program, arguments);
+    let asked = ask::ask(&args.command, args.cwd.as_deref(), args.timeout);
+    Some(asked.map(|asked| (name.as_str().to_owned(), asked)))
 }

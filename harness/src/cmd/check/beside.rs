@@ -1,9 +1,10 @@
 //! The policy beside what its server really lists.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use framegate_guard::json::{Document, Value};
-use framegate_guard::policy::{Listed, Listing, Policy, Problem, Severity};
+use framegate_guard::policy::{Beside, Listed, Listing, Policy, Problem, Severity};
 use framegate_guard::{Facts, Guard};
 
 use super::differ;
@@ -33,27 +34,38 @@ pub(super) struct Tool {
 }
 
 /// The policy beside a listing.
-pub(super) fn beside(policy: &Policy, facts: Facts, name: &str, asked: Asked) -> (Server, Vec<Finding>) {
+pub(super) fn beside(
+    policy: &Policy,
+    facts: Option<&Facts>,
+    name: &str,
+    cwd: Option<&Path>,
+    asked: Asked,
+) -> (Server, Vec<Finding>) {
     let Asked { tools, has_resources } = asked;
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
     let definitions = definitions(&tools);
     let listed: Vec<Listed<'_>> =
         definitions.iter().map(|(name, tool)| Listed { name, schema: schema_of(tool.as_ref()) }).collect();
     let listing = Listing { tools: Some(listed), resources: has_resources };
-    let (_, problems) = policy.bind(name, &listing);
-    let guard = Guard::new(policy.clone(), name, facts).with_resources(has_resources);
+    let (_, mut problems) = policy.bind(name, &listing);
+    let exists = |path: &str| cwd.unwrap_or(Path::new(".")).join(path).exists();
+    problems.extend(policy.advise(&Beside {
+        facts,
+        server: Some(name),
+        listing: Some(&listing),
+        exists: Some(&exists),
+    }));
+    let guard =
+        Guard::new(policy.clone(), name, facts.cloned().unwrap_or_default()).with_resources(has_resources);
     let (guard, remarks) = guard.adopt(tools.into_iter().map(|tool| (tool.name, tool.definition)));
     let remarks: Vec<String> = remarks.into_iter().filter(|remark| !is_told(remark, &problems)).collect();
     let found = problems.into_iter().map(Finding::Placed);
     let said = remarks.into_iter().map(|remark| Finding::Said(Severity::Warning, remark));
-    let all: BTreeMap<&str, Tool> = options(&guard)
-        .map(|options| {
-            let definition = definitions.get(options.tool()).and_then(Option::as_ref);
-            (options.tool(), tool(&guard, &options, schema_of(definition)))
-        })
-        .collect();
-    let mut all: BTreeMap<String, Tool> =
-        all.into_iter().map(|(name, tool)| (name.to_owned(), tool)).collect();
+    let of = |options: crate::explain::Options<'_>| {
+        let definition = definitions.get(options.tool()).and_then(Option::as_ref);
+        (options.tool().to_owned(), tool(&guard, &options, schema_of(definition)))
+    };
+    let mut all: BTreeMap<String, Tool> = options(&guard).map(of).collect();
     let tools = names.iter().filter_map(|name| all.remove(name)).collect();
     (Server { name: name.to_owned(), tools }, found.chain(said).collect())
 }

@@ -67,6 +67,14 @@ fn visible_lines(text: &str) -> String {
 }
 
 impl Report {
+    /// By place; what has none last.
+    pub(super) fn sort(&mut self) {
+        self.found.sort_by_key(|finding| match finding {
+            Finding::Placed(problem) => (problem.line(), problem.column()),
+            Finding::Said(..) => (usize::MAX, 0),
+        });
+    }
+
     pub(super) fn count(&self, severity: Severity) -> usize {
         self.found.iter().filter(|finding| finding.severity() == severity).count()
     }
