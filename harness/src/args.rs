@@ -54,6 +54,9 @@ pub(crate) enum Command {
     /// Be a small MCP server: read, write and search in a temporary folder
     #[command(after_help = "Example:\n  framegate run -- framegate demo-server")]
     DemoServer,
+    /// Print a policy to start from; with a server's command, one that names the tools it really lists
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(InitArgs),
     /// Check a policy file; with a server's command, against the tools it really lists
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -78,6 +81,15 @@ pub(crate) enum Command {
         subcommand: Option<String>,
     },
 }
+
+const INIT_EXAMPLES: &str = "Examples:
+  framegate init
+  framegate init -o framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work
+
+Tools that the server calls read-only are let through, all others are commented out; arguments that name files or
+addresses get a rule. Read it, change it, then: framegate check framegate.yaml -- SERVER
+
+Exit codes: 0 written; 74 FILE is there already or cannot be written; otherwise as `framegate run`, when the server does not start";
 
 const CHECK_EXAMPLES: &str = "Examples:
   framegate check framegate.yaml
@@ -224,6 +236,26 @@ pub(crate) enum Mode {
     Enforce,
     /// Nothing is changed; the log says what would be.
     Monitor,
+}
+
+/// `framegate init`.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Write to FILE, which must not be there yet [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Start the server in this folder
+    #[arg(long, value_name = "DIR", env = "FRAMEGATE_CWD")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// Seconds to wait for each answer of the server's
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// The server's command and its arguments: it is started once and asked for its tools
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// `framegate check`.

@@ -333,8 +333,32 @@ rules:
     ] {
         assert!(said.contains(warning), "{warning}: {said}");
     }
-    let (_, said) = checked(policy, &["--fact", "role=x", "--name", "github"]);
-    assert!(!said.contains("the fact `role`") && !said.contains("`github/search`"), "{said}");
+    let (code, said) = checked(policy, &["--fact", "role=x"]);
+    assert!(code == Some(0) && !said.contains("the fact `role`"), "{said}");
+}
+
+#[test]
+fn a_first_policy_is_written_once_and_passes_its_check() {
+    let folder = folder(&[]);
+    let own = env!("CARGO_BIN_EXE_framegate-under-test");
+    let init = |options: &[&str]| {
+        run(folder.path(), &[&["init"], options, &["--", own, "demo-server"]].concat(), "")
+    };
+    let printed = init(&[]);
+    assert_eq!(printed.status.code(), Some(0), "{}", text(&printed.stderr));
+    let written = init(&["-o", "p.yaml"]);
+    assert!(text(&written.stdout).starts_with("wrote p.yaml; read it, then: framegate check p.yaml -- "));
+    assert_eq!(fs::read(folder.path().join("p.yaml")).unwrap(), printed.stdout);
+    assert!(text(&printed.stdout).contains("\n  read_file: {}"), "{}", text(&printed.stdout));
+    assert!(text(&printed.stdout).contains("\n  # write_file: {}"), "{}", text(&printed.stdout));
+    let again = init(&["-o", "p.yaml"]);
+    assert_eq!(again.status.code(), Some(74));
+    assert!(text(&again.stderr).contains("`p.yaml` is there already"), "{}", text(&again.stderr));
+    let checked = run(folder.path(), &["check", "--strict", "p.yaml", "--", own, "demo-server"], "");
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stdout));
+    let blank = run(folder.path(), &["init"], "");
+    let checked = run(folder.path(), &["check", "-"], &text(&blank.stdout));
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stdout));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod ask;
 mod check;
 mod demo_server;
 mod explain;
+mod init;
 mod out;
 mod run;
 mod test;
@@ -28,6 +29,7 @@ pub(crate) fn main() -> Exit {
     match cli.command {
         Command::Run(args) => run::main(args, cli.color.on(std::io::stderr().is_terminal())),
         Command::Try(args) => try_out::main(&args, cli.color.on(std::io::stdout().is_terminal())),
+        Command::Init(args) => init::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Test(args) => test::main(&args),
