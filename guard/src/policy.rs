@@ -41,6 +41,7 @@ mod read;
 mod rules;
 mod scope;
 mod size;
+mod slips;
 mod tree;
 
 use std::collections::BTreeMap;

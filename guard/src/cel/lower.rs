@@ -11,6 +11,9 @@ use std::ops::Range;
 
 mod syntax;
 
+/// For those who write `not`. Unquoted, a `!` at the start would be a tag of YAML.
+const NOT: &str = "write `!(…)` for not, the whole expression in quotes";
+
 pub(super) struct Lowered {
     pub(super) root: Node,
     pub(super) problems: Vec<Problem>,
@@ -215,7 +218,8 @@ impl Lower<'_> {
         args.extend(call.args.iter().map(|arg| self.node(arg)));
         let span = start..brackets.end;
         let Some(function) = functions::find(name) else {
-            let hint = functions::nearest(name).or_else(|| functions::elsewhere(name));
+            let not = name.eq_ignore_ascii_case("not").then(|| NOT.to_owned());
+            let hint = not.or_else(|| functions::nearest(name)).or_else(|| functions::elsewhere(name));
             return self.invalid(format!("unknown function `{name}`"), hint.as_deref(), name_span);
         };
         if let Err(hint) = function.written_as(target.is_some()) {

@@ -43,12 +43,12 @@ impl Source {
     }
 
     /// Index of the line that holds a byte.
-    fn line_of(&self, offset: usize) -> usize {
+    pub(crate) fn line_of(&self, offset: usize) -> usize {
         self.lines.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
     /// A line without its end.
-    fn line(&self, index: usize) -> (usize, &str) {
+    pub(crate) fn line(&self, index: usize) -> (usize, &str) {
         let start = self.lines.get(index).copied().unwrap_or(self.text.len());
         let end = self.lines.get(index + 1).copied().unwrap_or(self.text.len());
         let line = self.text.get(start..end).unwrap_or_default();

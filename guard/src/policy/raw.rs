@@ -12,7 +12,7 @@ use super::options::{Arguments, Invisible, InvisibleBy, Mode, Schema, Undeclared
 use super::read::{At, Fields, Keys, Reader};
 use super::rules::Otherwise;
 use super::tree::{Key, Node, Value};
-use super::{CallLimits, Surface, Unnamed, size};
+use super::{CallLimits, Surface, Unnamed, size, slips};
 use crate::json;
 
 /// Rules, entries under `tools:`, definitions, facts, lists or methods in one file, each.
@@ -356,8 +356,20 @@ impl Reader<'_> {
 
     fn tools(&mut self, fields: &Fields<'_>, read: &mut ReadFile<'_>) -> Vec<(At<Glob>, Vec<Setting>)> {
         let mut tools = Vec::new();
+        if let Some(node) = fields.get("tools")
+            && let Some(hint) = slips::of_tools(node)
+        {
+            self.expected_hint("a mapping of tools", node, Some(hint));
+            return tools;
+        }
         for (key, node) in self.raw_nodes(fields, "tools") {
             let glob = self.glob(&key.text, &key.span);
+            if let Value::Scalar(word) = &node.value
+                && !word.is_null()
+            {
+                self.expected_hint("the tool's options", &node, Some(slips::of_options(word).to_owned()));
+                continue;
+            }
             let options = self.fields(&node, &TOOL).map(|options| self.settings(&options, read));
             if let (Some(glob), Some(options)) = (glob, options) {
                 tools.push((At { value: glob, span: key.span }, options));
@@ -386,6 +398,10 @@ impl Reader<'_> {
 
     fn rules(&mut self, fields: &Fields<'_>) -> Vec<RawRule> {
         let Some(node) = fields.get("rules") else { return Vec::new() };
+        if let Value::Map(_) = node.value {
+            self.expected_hint("a list of rules", node, Some("begin each rule with `- name: …`".to_owned()));
+            return Vec::new();
+        }
         let rules = self.list(node, "a list of rules").unwrap_or_default();
         self.few(&node.span, "rules", rules.len());
         let rules: Vec<RawRule> = rules.iter().take(ENTRIES_MAX).filter_map(|node| self.rule(node)).collect();
@@ -441,6 +457,10 @@ impl Reader<'_> {
     }
 
     fn globs(&mut self, node: &Node) -> Vec<At<Glob>> {
+        if let Some(hint) = slips::of_patterns(node) {
+            self.expected_hint("a list of tools", node, Some(hint));
+            return Vec::new();
+        }
         let items = self.list(node, "a list of tools").unwrap_or_default();
         if items.is_empty() && matches!(node.value, Value::List(_)) {
             self.error_hint(

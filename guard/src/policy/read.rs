@@ -60,12 +60,17 @@ impl Reader<'_> {
     }
 
     pub(crate) fn expected(&mut self, wanted: &str, node: &Node) {
+        self.expected_hint(wanted, node, None);
+    }
+
+    pub(crate) fn expected_hint(&mut self, wanted: &str, node: &Node, hint: Option<String>) {
         let span = match &node.value {
             // A whole block would mark the wrong end of it.
             Value::Scalar(_) => node.span.clone(),
             _ => node.span.start..node.span.start,
         };
-        self.error(&span, format!("expected {wanted}, found {}", node.what()));
+        let message = format!("expected {wanted}, found {}", node.what());
+        self.problems.push(Problem::error(self.source, span, message).hint_maybe(hint));
     }
 
     /// The members of a mapping; a key with nothing behind it is an empty one.

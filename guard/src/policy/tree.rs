@@ -12,6 +12,7 @@ use std::sync::Arc;
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 
 use super::problem::{Problem, Source};
+use super::slips;
 
 /// Bytes of a policy file.
 pub const FILE_BYTES_MAX: usize = 1024 * 1024;
@@ -135,9 +136,7 @@ pub(crate) fn read(source: &Arc<Source>) -> (Option<Rc<Node>>, Vec<Problem>) {
 
 fn scan_problem(source: &Arc<Source>, error: &ScanError) -> Problem {
     let at = error.marker().byte_offset().unwrap_or_default().min(source.text().len());
-    let tab = source.text().as_bytes().get(at) == Some(&b'\t');
-    let problem = Problem::error(source, at..at, format!("this is not YAML: {}", error.info()));
-    problem.hint_maybe(tab.then(|| "YAML indents with spaces; there is a tab here".to_owned()))
+    slips::of_yaml(source, at, &error.info().to_string())
 }
 
 struct Builder<'s> {
@@ -173,15 +172,13 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn take(&mut self, event: Event<'_>, span: &Span, range: Range<usize>) -> Result<(), Problem> {
+    fn take(&mut self, event: Event<'_>, span: &Span, mut range: Range<usize>) -> Result<(), Problem> {
+        let mut tagged = None;
         if let Some(tag) = event.tag() {
             let at = span.tag_span().and_then(|span| span.byte_range()).unwrap_or_else(|| range.clone());
-            let tag = tag.original();
-            self.problems.push(Problem::error(
-                self.source,
-                at,
-                format!("a policy has no use for the tag `{tag}`"),
-            ));
+            let tag = tag.original().to_string();
+            self.problems.push(slips::of_tag(self.source, at.clone(), &tag));
+            tagged = Some((tag, at));
         }
         match event {
             Event::DocumentStart(..) => {
@@ -194,7 +191,11 @@ impl<'s> Builder<'s> {
                     ));
                 }
             }
-            Event::Scalar(text, style, anchor, _) => {
+            Event::Scalar(mut text, style, anchor, _) => {
+                if let Some((tag, at)) = tagged.filter(|_| text.is_empty()) {
+                    // Read as what was meant, so that nothing is said to be missing.
+                    (text, range) = (tag.into(), at);
+                }
                 let range = tight(self.source.text(), range, style);
                 let value = Value::Scalar(Scalar { text: text.into_owned(), style });
                 return self.add(Node { value, span: range, size: 1, height: 0 }, anchor);

@@ -63,8 +63,26 @@ fn readable(scan: &Scan, source: &str, at: usize, message: &str) -> Problem {
     if message.contains("Recursion limit") {
         return problem("the expression is nested too deep", 0..source.len());
     }
+    let before = scan.tokens.iter().rfind(|token| token.span.end <= at);
+    let words = [token, before].into_iter().flatten();
+    if let Some(slip) = words.into_iter().find_map(|token| other_word(source, &token.span)) {
+        return slip;
+    }
     match token {
         None => problem("the expression ends too early", span),
         Some(_) => problem(format!("`{text}` does not belong here"), span),
     }
+}
+
+/// Operators as other languages write them.
+fn other_word(source: &str, span: &std::ops::Range<usize>) -> Option<Problem> {
+    let word = source.get(span.clone())?;
+    let hint = match word.to_ascii_lowercase().as_str() {
+        "and" => "write `&&` for and",
+        "or" => "write `||` for or",
+        "not" => super::NOT,
+        _ => return None,
+    };
+    let message = format!("`{word}` does not belong here");
+    Some(Problem { message, hint: Some(hint.to_owned()), span: span.clone() })
 }
