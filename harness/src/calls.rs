@@ -1,5 +1,7 @@
 //! One line a call, and a warning for what a person should know of.
 
+mod judged;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -8,10 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use framegate_guard::Decision;
 use framegate_pump::{
     Ended, Envelope, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong, visit_ends,
 };
 
+use self::judged::Judged;
 use crate::child::ServerName;
 use crate::stderr::Stderr;
 
@@ -77,6 +81,8 @@ struct OpenCall {
     since: Instant,
     /// What was decided on it, where that says more than its outcome: instead of the outcome, or beside it.
     decided: Option<Decided>,
+    /// The decision itself, where the line shows it.
+    judged: Option<Judged>,
     /// Set when it has ended and only the error of ours is still to be sent.
     ended: Option<Ended>,
 }
@@ -153,6 +159,14 @@ impl CallLog {
         });
     }
 
+    /// A decision on a call, for lines that show it whole.
+    pub(crate) fn judged(&self, ticket: Ticket, decision: &Decision) {
+        let Some(judged) = Judged::of(decision, self.level, self.format) else { return };
+        if let Some(call) = self.lock().open.get_mut(&ticket) {
+            call.judged = Some(judged);
+        }
+    }
+
     /// What was decided on a call: its line says this instead of the outcome.
     pub(crate) fn decided(&self, ticket: Ticket, text: String) {
         if let Some(call) = self.lock().open.get_mut(&ticket) {
@@ -217,6 +231,7 @@ impl CallLog {
                     id: head.id.clone(),
                     since: Instant::now(),
                     decided: None,
+                    judged: None,
                     ended: None,
                 },
             );
@@ -455,11 +470,15 @@ fn result_text(body: &[u8], start: usize, next_key: Option<usize>) -> &[u8] {
 
 /// A foreign string in a line: clipped, and with nothing that moves a cursor or forges a line.
 fn shown(text: &str) -> String {
-    if text.len() <= SHOWN_CHARS && text.bytes().all(|b| b.is_ascii_graphic()) {
+    clipped(text, SHOWN_CHARS)
+}
+
+fn clipped(text: &str, chars: usize) -> String {
+    if text.len() <= chars && text.bytes().all(|b| b.is_ascii_graphic()) {
         return text.to_owned();
     }
-    let mut out: String = text.chars().take(SHOWN_CHARS).flat_map(escape).collect();
-    if text.chars().nth(SHOWN_CHARS).is_some() {
+    let mut out: String = text.chars().take(chars).flat_map(escape).collect();
+    if text.chars().nth(chars).is_some() {
         out.push('…');
     }
     out
@@ -534,11 +553,14 @@ impl CallLine<'_> {
         let Self { time, call: OpenCall { what, id, .. }, outcome, bytes, .. } = self;
         let micros = u64::try_from(self.latency.as_micros()).unwrap_or(u64::MAX);
         if format == LogFormat::Json {
-            let line = serde_json::json!({
+            let mut line = serde_json::json!({
                 "time": time, "event": "call", "server": self.server.as_str(), "tool": what,
                 "id": id.as_ref().map(|id| shown(id.json())), "outcome": outcome, "bytes": bytes,
                 "latency_us": micros,
             });
+            if let (Some(judged), Some(line)) = (&self.call.judged, line.as_object_mut()) {
+                line.insert("decision".to_owned(), judged.json());
+            }
             let written = writeln!(out, "{line}");
             debug_assert!(written.is_ok(), "a vector takes everything");
             return;
@@ -558,10 +580,14 @@ impl CallLine<'_> {
         out.push(b'.');
         decimal(micros % 1000 / 10, 2, out);
         out.extend_from_slice(b" ms\n");
+        if let Some(judged) = &self.call.judged {
+            out.extend_from_slice(judged.lines(time, what).as_bytes());
+        }
     }
 
     fn size(&self) -> usize {
-        self.call.what.len() + self.outcome.len() + 128
+        let judged = self.call.judged.as_ref().map_or(0, |judged| judged.size(self.call.what.len()));
+        self.call.what.len() + self.outcome.len() + judged + 128
     }
 }
 

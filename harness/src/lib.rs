@@ -53,6 +53,7 @@ mod resolve;
 mod session;
 mod stderr;
 mod stdio;
+mod variables;
 mod warden;
 pub mod wire;
 

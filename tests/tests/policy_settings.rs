@@ -118,6 +118,38 @@ rules:
 }
 
 #[test]
+fn a_decided_calls_line_carries_the_decision() {
+    let policy = "framegate: 1
+tools: { safe: {} }
+rules:
+  - { name: watched, tools: [safe], that: 'false', because: Watched., mode: monitor }
+  - { name: enforced, tools: [safe], that: '!has(args.no)', because: \"Enforced.\\u2028x\" }
+";
+    let played = |options: &[&str]| {
+        let mut guarded = start(policy, options, two_tools());
+        guarded.open();
+        guarded.call("1", "safe", "{}");
+        guarded.call("2", "safe", r#"{"no":1}"#);
+        guarded.end();
+        guarded.stderr()
+    };
+    let said = played(&["--log-format", "json"]);
+    let lines: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let decisions: Vec<&Value> =
+        lines.iter().filter(|line| line["event"] == "call").map(|line| &line["decision"]).collect();
+    assert_eq!(decisions.len(), 2, "{said}");
+    assert_eq!(
+        (&decisions[0]["outcome"], &decisions[0]["would"], &decisions[0]["failed"]),
+        (&json!("allow"), &json!("deny"), &json!(["watched"]))
+    );
+    assert_eq!((&decisions[1]["outcome"], &decisions[1]["failed"]), (&json!("deny"), &json!(["enforced"])));
+    assert!(decisions[1]["reasons"][0].as_str().unwrap().contains("Enforced."), "{said}");
+    let said = played(&["--log", "debug"]);
+    assert!(said.contains("framegate: debug: safe: enforced: Enforced.\\u{2028}x"), "{said}");
+    assert!(!played(&[]).contains("debug:"), "only where it was asked for");
+}
+
+#[test]
 fn a_tool_can_be_monitored_alone() {
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
     let policy = "framegate: 1\ntools: { safe: { mode: monitor }, danger: {} }\n";

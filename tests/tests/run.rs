@@ -197,6 +197,22 @@ fn each_call_is_one_line_on_stderr_and_quiet_is_quiet() {
 }
 
 #[test]
+fn a_misspelt_variable_is_warned_about_and_stops_nothing() {
+    let own = env!("CARGO_BIN_EXE_framegate-under-test");
+    let mut run = framegate(&["run", "--", own, "demo-server"]);
+    run.env("FRAMEGATE_POLCIY", "x.yaml");
+    let output = feed(run, &format!("{PING}\n"));
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains(
+            "warning: the variable `FRAMEGATE_POLCIY` sets nothing: did you mean `FRAMEGATE_POLICY`?"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
 fn our_own_settings_are_not_handed_to_the_server() {
     let mut command = framegate(&["run", "--env", "GIVEN=1", "--", "sh", "-c", "env"]);
     let output = feed(

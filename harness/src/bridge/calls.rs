@@ -154,6 +154,7 @@ impl Inner {
             return Verdict::Drop { to_client: Vec::new() };
         }
         let ticket = request.head().ticket;
+        self.log.judged(ticket, &decision);
         self.say_decided(ticket, &decision);
         if decision.outcome == Outcome::Allow || guard.is_monitoring() {
             self.open().insert(ticket, Sent { sequence, tool: call.name.to_owned() });

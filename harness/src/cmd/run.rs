@@ -22,6 +22,7 @@ use crate::resolve::ResolveError;
 use crate::session::{EndedFor, Outcome, Session, Settings, Stop};
 use crate::stderr::Stderr;
 use crate::stdio::Stdio;
+use crate::variables;
 
 /// How long the last lines may take; whoever reads stderr may not read it any more.
 const LAST_LINES: Duration = Duration::from_millis(200);
@@ -56,6 +57,8 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     let name = args.name.as_deref().map_or_else(|| command.name(), ServerName::given);
     let log = CallLog::new(stderr.clone(), name.clone(), args.level(), args.format(color));
     let log = Arc::new(if args.noise == Noise::Stderr { log.diverting_noise() } else { log });
+    let names = std::env::vars_os().map(|(name, _)| name);
+    variables::unknown(names).iter().for_each(|warning| log.say(Level::Warn, warning));
     let recorder = match args.record.as_deref().map(|path| Recorder::create(path, stderr.clone())).transpose()
     {
         Ok(recorder) => recorder.map(Arc::new),
