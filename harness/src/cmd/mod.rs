@@ -5,6 +5,7 @@ mod check;
 mod demo_server;
 mod explain;
 mod init;
+mod man;
 mod out;
 mod run;
 mod test;
@@ -38,7 +39,7 @@ pub(crate) fn main() -> Exit {
             clap_complete::generate(shell, &mut Cli::command(), "framegate", out);
             Ok(())
         }),
-        Command::Man { subcommand } => man(subcommand.as_deref()),
+        Command::Man { subcommand } => man::main(subcommand.as_deref()),
     }
 }
 
@@ -48,25 +49,4 @@ fn print(make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Exit {
         Ok(()) => Exit::Clean,
         Err(_) => Exit::File,
     }
-}
-
-fn man(subcommand: Option<&str>) -> Exit {
-    let mut all = Cli::command();
-    all.build();
-    let command = match subcommand {
-        None => Some(all),
-        Some(name) => {
-            all.find_subcommand(name).map(|command| command.clone().display_name(format!("framegate-{name}")))
-        }
-    };
-    let Some(command) = command else {
-        let name = subcommand.unwrap_or_default();
-        // Nobody is left to tell if stderr is gone.
-        let _ = writeln!(
-            std::io::stderr(),
-            "framegate: error: there is no subcommand `{name}`; see framegate --help"
-        );
-        return Exit::Usage;
-    };
-    print(|out| clap_mangen::Man::new(command).render(out))
 }
