@@ -42,6 +42,7 @@ mod bridge;
 mod calls;
 mod child;
 mod client;
+mod clip;
 mod cmd;
 mod exit;
 mod explain;

@@ -245,6 +245,49 @@ server_requests:
     guarded.end();
 }
 
+#[test]
+fn what_a_server_asks_of_the_user_by_an_error_is_ruled_on() {
+    let policy = "framegate: 1
+default: allow
+server_requests:
+  elicitation/create: { that: 'url_within(params.url, \"https://bank.example/\")', because: Only the bank's pages. }
+";
+    let error = |url: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":$ID,"error":{{"code":-32042,"message":"open a page","data":{{"elicitations":[{{"mode":"url","elicitationId":"e","message":"m","url":"{url}"}}]}}}}}}"#
+        )
+    };
+    let script = json!([
+        tools(&[("safe", ANY)]),
+        { "on": "tools/call", "times": 1, "reply": error("https://bank.example/pay") },
+        { "on": "tools/call", "times": 1, "reply": error("https://evil.example/pay") },
+    ]);
+    let mut guarded = start(policy, &[], script);
+    guarded.open();
+    let passed = guarded.call("1", "safe", "{}");
+    assert_eq!(passed["error"]["code"], -32042, "{passed}");
+    let refused = guarded.call("2", "safe", "{}");
+    assert_eq!(refused["error"]["code"], -31901, "{refused}");
+    assert!(refused.to_string().contains("Only the bank's pages."), "{refused}");
+    assert!(!refused.to_string().contains("evil.example"), "{refused}");
+    guarded.end();
+}
+
+#[test]
+fn a_refusal_repeats_no_more_of_a_foreign_name_than_a_limit() {
+    let policy = "framegate: 1\ntools: { safe: {} }\nmethods: { 'x*': deny }\n";
+    let mut guarded = start(policy, &[], two_tools());
+    guarded.open();
+    let long = "n".repeat(300_000);
+    let refused = guarded.call("1", &long, "{}");
+    assert!(refused.to_string().contains("… (cut: 300000 bytes in all)"), "{}", refused.to_string().len());
+    assert!(refused.to_string().len() < 4096, "{}", refused.to_string().len());
+    let refused = guarded.ask(&request("2", &format!("x{long}"), "{}"), "2");
+    assert!(refused.to_string().len() < 4096, "{}", refused.to_string().len());
+    guarded.end();
+    assert!(guarded.stderr().len() < 8192, "{}", guarded.stderr().len());
+}
+
 // === limits ===
 
 /// A call of the given length, with its id last.

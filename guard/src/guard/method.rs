@@ -6,6 +6,7 @@ use crate::check::env::CallEnv;
 use crate::decision::Outcome;
 use crate::json::{Document, Value};
 use crate::policy::{Otherwise, Passage};
+use crate::refusal::{NAME_CHARS_MAX, REASON_CHARS_MAX, plain};
 use crate::session::Session;
 use crate::world::World;
 
@@ -62,7 +63,7 @@ impl Guard {
         let ruling = match methods.of(call.method) {
             Passage::Pass => return (Outcome::Allow, String::new()),
             Passage::Deny => {
-                return (Outcome::Deny, format!("the policy does not let `{}` pass", call.method));
+                return (Outcome::Deny, format!("the policy does not let `{}` pass", name(call.method)));
             }
             Passage::Ruled(ruling) => ruling,
         };
@@ -79,11 +80,12 @@ impl Guard {
             }
             Ok(false) => (outcome_of(ruling.otherwise), ruling.because.clone()),
             Err(failure) => {
-                let why = format!("the policy's ruling cannot be evaluated: {}", failure.message);
+                let message = plain::line(&failure.message, REASON_CHARS_MAX);
+                let why = format!("the policy's ruling cannot be evaluated: {message}");
                 (Outcome::Ask, why)
             }
         };
-        (outcome, format!("`{}` was not passed on: {why}", call.method))
+        (outcome, format!("`{}` was not passed on: {why}", name(call.method)))
     }
 }
 
@@ -92,4 +94,9 @@ fn outcome_of(otherwise: Otherwise) -> Outcome {
         Otherwise::Ask => Outcome::Ask,
         Otherwise::Deny => Outcome::Deny,
     }
+}
+
+/// A method in a sentence: one visible line, cut.
+fn name(method: &str) -> String {
+    plain::line(method, NAME_CHARS_MAX)
 }

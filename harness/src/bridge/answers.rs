@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::calls::REFUSED;
+use super::elicitations;
 use super::listing;
 use super::shared::{Bridge, Inner, Sent};
 use crate::calls::{Level, outcome};
@@ -94,23 +95,27 @@ impl Bridge {
         reads || !guard.policy().server_requests().all_pass()
     }
 
-    /// What the server asks of the client inside an answer (`inputRequests`, 2026-07-28) is what it asked by
-    /// requests of its own before: `server_requests:` rules on it. One that is refused refuses the answer.
+    /// What the server asks of the client inside an answer (`inputRequests`, 2026-07-28; `elicitations` in an
+    /// error, 2025-11-25) is what it asked by requests of its own before: `server_requests:` rules on it. One
+    /// that is refused refuses the answer.
     fn asks_for_input(&self, request: &Request, frame: &Frame) -> Verdict {
         // Asked first: reading a large answer for nothing costs more than carrying it.
         if self.guard().policy().server_requests().all_pass() {
             return Verdict::Forward;
         }
-        let Some(result) = Answer::read(frame.body()).and_then(|answer| answer.result) else {
-            return Verdict::Forward;
-        };
-        match input_requests(result) {
-            Ok(asked) => {
+        let Some(answer) = Answer::read(frame.body()) else { return Verdict::Forward };
+        let by_error = answer.error.map_or_else(|| Ok(Vec::new()), elicitations::in_error);
+        let by_result = answer.result.map_or_else(|| Ok(Vec::new()), input_requests);
+        match by_error.and_then(|elicited| Ok((elicited, by_result?))) {
+            Ok((elicited, asked)) => {
                 // One for all of them: how many there are is the server's to choose.
                 let mut budget = Budget::default();
-                let refused = asked.iter().find_map(|asked| {
+                let by_result = asked.iter().map(|asked| {
                     let method = asked.root().get("method").and_then(Value::as_str).unwrap_or_default();
-                    let params = asked.root().get("params");
+                    (method, asked.root().get("params"))
+                });
+                let by_error = elicited.iter().map(|one| ("elicitation/create", Some(one.root())));
+                let refused = by_error.chain(by_result).find_map(|(method, params)| {
                     self.ruled(&MethodCall { method, params, is_servers: true }, &mut budget)
                 });
                 refused.map_or(Verdict::Forward, |error| self.refuse_method(request, error))
@@ -320,7 +325,7 @@ fn input_requests(result: &RawValue) -> Result<Vec<Document>, String> {
 }
 
 /// The members of an object, doubles included.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+pub(super) struct Members<'a>(pub(super) Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
@@ -365,6 +370,8 @@ fn task_id(frame: &Frame, outcome: &str) -> Option<String> {
 struct Answer<'a> {
     #[serde(borrow)]
     result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 impl<'a> Answer<'a> {

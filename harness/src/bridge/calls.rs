@@ -8,6 +8,7 @@ use framegate_guard::Outcome;
 use framegate_guard::decision::Decision;
 use framegate_guard::json::{Document, Value};
 use framegate_guard::ledger::{Settled, Step};
+use framegate_guard::refusal::REASON_CHARS_MAX;
 use framegate_guard::{Call, Guard};
 use framegate_pump::{Edits, Ended, Hold, HoldKind, Request, RpcError, Ticket, Verdict};
 use serde_json::json;
@@ -15,6 +16,7 @@ use serde_json::json;
 use super::incident::incident;
 use super::shared::{Bridge, Inner, Sent};
 use crate::calls::Level;
+use crate::clip::{clip, clip_to};
 use crate::mcp;
 use crate::wire::{self, ClientFrame};
 
@@ -217,9 +219,9 @@ impl Inner {
         }
         let machine = json!({
             "outcome": decision.outcome.to_string(),
-            "tool": decision.tool,
+            "tool": clip(&decision.tool),
             "failed": decision.failed().collect::<Vec<_>>(),
-            "reasons": decision.reasons().collect::<Vec<_>>(),
+            "reasons": decision.reasons().map(|reason| clip_to(reason, REASON_CHARS_MAX)).collect::<Vec<_>>(),
             "approvalKey": decision.approval_key,
             "executed": false,
         });
@@ -257,7 +259,8 @@ impl Inner {
         }
         self.log.decided(request.head().ticket, "denied (no listing)".into());
         let text = format!(
-            "{tool} was not called: {why}, so the call could not be checked against the tool's schema. Try again later, or tell the user."
+            "{} was not called: {why}, so the call could not be checked against the tool's schema. Try again later, or tell the user.",
+            clip(tool)
         );
         self.refusal(request, &text, &json!({ "outcome": "deny", "failed": ["listing"], "executed": false }))
     }

@@ -19,6 +19,7 @@
 mod answers;
 mod calls;
 mod disk;
+mod elicitations;
 mod incident;
 pub(crate) mod listing;
 mod opening;

@@ -12,6 +12,7 @@ use framegate_pump::{Frame, Interceptor as _, Kind, Request, RpcError, Side, Ver
 use super::calls::{ON_THREAD_BYTES_MAX, REFUSED, answer, read};
 use super::shared::Bridge;
 use crate::calls::Level;
+use crate::clip::clip;
 use crate::wire::{self, ClientFrame, Refusal};
 
 /// JSON-RPC 2.0, section 5.1.
@@ -60,7 +61,8 @@ impl Bridge {
         }
         let guard = self.guard();
         if guard.policy().surface() == Surface::Tools && !TOOL_METHODS.contains(&request.method()) {
-            let text = format!("`{}` is not offered here: the policy leaves only tools", request.method());
+            let text =
+                format!("`{}` is not offered here: the policy leaves only tools", clip(request.method()));
             return self.refuse_method(request, RpcError::new(METHOD_NOT_FOUND, text));
         }
         if EVERY_SESSION.contains(&request.method()) || guard.policy().methods().all_pass() {
@@ -88,13 +90,18 @@ impl Bridge {
     pub(super) fn refuse_method(&self, request: &Request, error: RpcError) -> Verdict {
         let ticket = request.head().ticket;
         if self.guard().is_monitoring() {
-            self.say(Level::Info, &format!("would refuse `{}`: {}", request.method(), error.message));
+            self.say(Level::Info, &format!("would refuse `{}`: {}", clip(request.method()), error.message));
             return Verdict::Forward;
         }
         self.inner.log.decided(ticket, "denied".into());
         self.say(
             Level::Info,
-            &format!("refused `{}` of the {}: {}", request.method(), request.head().from, error.message),
+            &format!(
+                "refused `{}` of the {}: {}",
+                clip(request.method()),
+                request.head().from,
+                error.message
+            ),
         );
         answer(request.refuse(&error))
     }
