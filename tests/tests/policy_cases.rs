@@ -333,6 +333,9 @@ rules:
     ] {
         assert!(said.contains(warning), "{warning}: {said}");
     }
+    let slip = policy.replace("tools: [read_file]", "tools: [read_fiel]");
+    let (_, said) = checked(&slip, &[]);
+    assert_eq!(said.matches("`read_fiel`").count(), 1, "a slip is told once: {said}");
     let (code, said) = checked(policy, &["--fact", "role=x"]);
     assert!(code == Some(0) && !said.contains("the fact `role`"), "{said}");
 }

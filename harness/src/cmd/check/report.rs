@@ -67,11 +67,19 @@ fn visible_lines(text: &str) -> String {
 }
 
 impl Report {
-    /// By place; what has none last.
+    /// By place, each slip once; what has none last.
     pub(super) fn sort(&mut self) {
         self.found.sort_by_key(|finding| match finding {
             Finding::Placed(problem) => (problem.line(), problem.column()),
             Finding::Said(..) => (usize::MAX, 0),
+        });
+        // A misspelt name is wrong by the file and by the listing: one of the two says what to do.
+        self.found.dedup_by(|second, first| match (first, second) {
+            (Finding::Placed(first), Finding::Placed(second)) => {
+                let place = |problem: &Problem| (problem.line(), problem.column(), problem.severity());
+                place(first) == place(second) && first.advice().is_some() && first.advice() == second.advice()
+            }
+            _ => false,
         });
     }
 
