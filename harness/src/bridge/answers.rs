@@ -92,7 +92,9 @@ impl Bridge {
             "initialize" | "server/discover" | "tools/list" | "tasks/result" | "tasks/get" => true,
             _ => false,
         };
-        reads || !guard.policy().server_requests().all_pass()
+        // What is no JSON goes elsewhere then, so it has to be told from what is.
+        let diverts_noise = self.inner.noise.is_some();
+        reads || diverts_noise || !guard.policy().server_requests().all_pass()
     }
 
     /// What the server asks of the client inside an answer (`inputRequests`, 2026-07-28; `elicitations` in an
