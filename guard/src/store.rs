@@ -11,12 +11,19 @@
 //!
 //! * [`chain`]: the two hashes; no I/O.
 //! * [`entry`]: a record as it is put together.
-//! * [`sqlite`] (feature `sqlite`): the store as a file that several processes share.
+//! * [`read`]: a record as it is read back.
+//! * [`sqlite`], [`reader`] (feature `sqlite`): the store as a file that several processes share, written and read.
 
 pub mod chain;
 pub mod entry;
+pub mod error;
+pub mod read;
+#[cfg(feature = "sqlite")]
+pub mod reader;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+
+pub use error::StoreError;
 
 /// The format's version: the file's `user_version`, and `format` in the first record.
 pub const FORMAT: u32 = 1;

@@ -12,6 +12,39 @@ impl std::fmt::Display for Hash {
     }
 }
 
+/// A text that is no hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a hash is 64 digits, 0 to 9 and a to f")]
+pub struct NotAHash;
+
+impl std::str::FromStr for Hash {
+    type Err = NotAHash;
+
+    /// Capitals are no digits here: each hash has one spelling.
+    fn from_str(text: &str) -> Result<Hash, NotAHash> {
+        let mut bytes = [0; 32];
+        unhex(text, &mut bytes).ok_or(NotAHash)?;
+        Ok(Hash(bytes))
+    }
+}
+
+/// Fills `bytes` from exactly as many pairs of lower-case hexadecimal digits.
+pub(super) fn unhex(text: &str, bytes: &mut [u8]) -> Option<()> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    if pairs.len() != bytes.len() {
+        return None;
+    }
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = digit(*high)? << 4 | digit(*low)?;
+    }
+    Some(())
+}
+
 /// Random bytes that keep a commitment from being guessed; never used twice.
 pub type Salt = [u8; 16];
 

@@ -6,6 +6,9 @@ use bytes::Bytes;
 
 use super::chain::{Hash, Salt};
 
+/// The member that names what the body commits to and what was never kept.
+pub const DROPPED: &str = "dropped";
+
 /// A record that has no number, time or hash yet.
 #[derive(Debug, Clone)]
 pub struct Entry {
@@ -97,6 +100,12 @@ impl Entry {
     pub fn body(&self, sequence: u64, time: i64, salts: &[Salt]) -> String {
         let mut body = String::with_capacity(self.members.len() + 64 + 100 * self.contents.len());
         let _ = write!(body, "{{\"seq\":{sequence},\"time\":{time},{}", self.members);
+        let mut dropped = self.contents.iter().filter(|content| content.is_dropped).peekable();
+        if dropped.peek().is_some() {
+            // Else content that is missing would look like content that somebody took away.
+            let names: Vec<&str> = dropped.map(|content| content.field).collect();
+            let _ = write!(body, "\"{DROPPED}\":{},", serde_json::Value::from(names));
+        }
         if self.contents.is_empty() {
             body.pop();
         } else {

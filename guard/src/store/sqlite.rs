@@ -7,10 +7,14 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 
 use super::chain::{Hash, Salt, link};
 use super::entry::Entry;
+use super::error::StoreError;
 use crate::world::Instant;
 
 /// How long another process may hold the file before a step fails.
 pub const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// The file's `application_id`: "Frmg".
+pub const APPLICATION_ID: i32 = 0x4672_6d67;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS records (
@@ -32,17 +36,6 @@ CREATE TABLE IF NOT EXISTS contents (
   PRIMARY KEY (seq, field)
 ) STRICT, WITHOUT ROWID;
 ";
-
-/// What went wrong with the file.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// SQLite says so.
-    #[error("{0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// Of a later version.
-    #[error("the store has format {0}, which is newer than this program's")]
-    Newer(u32),
-}
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +81,8 @@ impl Store {
             if durability == Durability::Full { "FULL" } else { "NORMAL" },
         )?;
         connection.execute_batch(SCHEMA)?;
+        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        connection.pragma_update(None, "user_version", super::FORMAT)?;
         Ok(Store { connection, entropy })
     }
 
@@ -111,7 +106,7 @@ impl Store {
     }
 }
 
-fn head(connection: &Connection) -> Result<Head, StoreError> {
+pub(super) fn head(connection: &Connection) -> Result<Head, StoreError> {
     let mut last = connection.prepare_cached("SELECT seq, hash FROM records ORDER BY seq DESC LIMIT 1")?;
     let found =
         last.query_row([], |row| Ok((row.get::<_, u64>(0)?, row.get::<_, [u8; 32]>(1)?))).optional()?;
