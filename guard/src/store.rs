@@ -12,14 +12,20 @@
 //! * [`chain`]: the two hashes; no I/O.
 //! * [`entry`]: a record as it is put together.
 //! * [`read`]: a record as it is read back.
-//! * [`sqlite`], [`reader`] (feature `sqlite`): the store as a file that several processes share, written and read.
+//! * [`spelling`]: the one spelling of a body.
+//! * [`sqlite`], [`reader`], [`checkpoint`] (feature `sqlite`): the store as a file that several processes share, written and read.
 
+#[cfg(feature = "sqlite")]
+mod append;
 pub mod chain;
+#[cfg(feature = "sqlite")]
+pub mod checkpoint;
 pub mod entry;
 pub mod error;
 pub mod read;
 #[cfg(feature = "sqlite")]
 pub mod reader;
+pub mod spelling;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

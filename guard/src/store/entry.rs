@@ -9,6 +9,9 @@ use super::chain::{Hash, Salt};
 /// The member that names what the body commits to and what was never kept.
 pub const DROPPED: &str = "dropped";
 
+/// Shorter bytes cost less than the reference to them.
+pub const SHARED_BYTES_MIN: usize = 256;
+
 /// A record that has no number, time or hash yet.
 #[derive(Debug, Clone)]
 pub struct Entry {
@@ -24,8 +27,19 @@ pub struct Content {
     pub field: &'static str,
     /// The bytes; they need not be UTF-8.
     pub bytes: Bytes,
-    /// Not kept beside the chain, only committed to.
-    pub is_dropped: bool,
+    /// What becomes of them.
+    pub keep: Keep,
+}
+
+/// What becomes of a content's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Kept beside the chain.
+    Own,
+    /// Kept once for all records that have the same.
+    Shared,
+    /// Only committed to.
+    Not,
 }
 
 impl Entry {
@@ -78,14 +92,22 @@ impl Entry {
     /// Bytes that are kept beside the chain.
     #[must_use]
     pub fn content(mut self, field: &'static str, bytes: Bytes) -> Entry {
-        self.contents.push(Content { field, bytes, is_dropped: false });
+        self.contents.push(Content { field, bytes, keep: Keep::Own });
+        self
+    }
+
+    /// Bytes that other records may have too: kept once, where they are long enough for that.
+    #[must_use]
+    pub fn shared(mut self, field: &'static str, bytes: Bytes) -> Entry {
+        let keep = if bytes.len() < SHARED_BYTES_MIN { Keep::Own } else { Keep::Shared };
+        self.contents.push(Content { field, bytes, keep });
         self
     }
 
     /// Bytes that the body commits to, and that are not kept.
     #[must_use]
     pub fn committed(mut self, field: &'static str, bytes: Bytes) -> Entry {
-        self.contents.push(Content { field, bytes, is_dropped: true });
+        self.contents.push(Content { field, bytes, keep: Keep::Not });
         self
     }
 
@@ -100,7 +122,7 @@ impl Entry {
     pub fn body(&self, sequence: u64, time: i64, salts: &[Salt]) -> String {
         let mut body = String::with_capacity(self.members.len() + 64 + 100 * self.contents.len());
         let _ = write!(body, "{{\"seq\":{sequence},\"time\":{time},{}", self.members);
-        let mut dropped = self.contents.iter().filter(|content| content.is_dropped).peekable();
+        let mut dropped = self.contents.iter().filter(|content| content.keep == Keep::Not).peekable();
         if dropped.peek().is_some() {
             // Else content that is missing would look like content that somebody took away.
             let names: Vec<&str> = dropped.map(|content| content.field).collect();

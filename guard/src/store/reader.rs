@@ -11,7 +11,7 @@ use super::FORMAT;
 use super::chain::Hash;
 use super::error::StoreError;
 use super::read::{Kept, Row};
-use super::sqlite::{APPLICATION_ID, BUSY_WAIT, Head, Store};
+use super::sqlite::{BUSY_WAIT, Head, Store};
 
 /// Rows that are read at once: what is read holds no lock between two pages.
 const PAGE_ROWS: usize = 256;
@@ -29,17 +29,12 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn open_read(path: &Path) -> Result<Reader, StoreError> {
-        if !path.is_file() {
-            return Err(StoreError::Open(format!("there is no file `{}`", path.display())));
-        }
+        super::sqlite::look_at_file(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY_WAIT)?;
-        let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        if id != APPLICATION_ID {
-            return Err(StoreError::NotAStore("some other program's database".into()));
-        }
-        let format = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        let format = super::sqlite::format(&connection)?;
         Ok(Reader { connection, format })
     }
 }

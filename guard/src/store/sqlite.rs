@@ -1,41 +1,45 @@
-//! The store as an SQLite file (WAL) that several processes share.
+//! The store as an SQLite file (WAL) that several processes share: how it is made and opened.
 
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior};
 
-use super::chain::{Hash, Salt, link};
-use super::entry::Entry;
+pub use super::append::Transaction;
+use super::chain::Hash;
 use super::error::StoreError;
-use crate::world::Instant;
 
 /// How long another process may hold the file before a step fails.
 pub const BUSY_WAIT: Duration = Duration::from_secs(5);
-
+/// How long a first look at a file that is busy is waited for again: SQLite gives up at once where waiting
+/// might never end (two processes that both turn a new file into one with a WAL).
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 /// The file's `application_id`: "Frmg".
 pub const APPLICATION_ID: i32 = 0x4672_6d67;
+/// A WAL that is begun anew is cut to this.
+const WAL_BYTES_KEPT: u32 = 4 * 1024 * 1024;
+/// Statements kept prepared.
+const STATEMENTS: usize = 32;
 
-const SCHEMA: &str = "
-CREATE TABLE IF NOT EXISTS records (
-  seq INTEGER PRIMARY KEY,
-  body TEXT NOT NULL,
-  hash BLOB NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS texts (
-  id INTEGER PRIMARY KEY,
-  hash BLOB NOT NULL UNIQUE,
-  bytes BLOB NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS contents (
-  seq INTEGER NOT NULL,
-  field TEXT NOT NULL,
-  salt BLOB NOT NULL,
-  bytes BLOB,
-  text INTEGER,
-  PRIMARY KEY (seq, field)
-) STRICT, WITHOUT ROWID;
-";
+/// The tables; `verify` compares them word for word, so that no trigger and no view can play one.
+pub(super) const SCHEMA: [(&str, &str); 4] = [
+    (
+        "records",
+        "CREATE TABLE records (seq INTEGER PRIMARY KEY, body TEXT NOT NULL, hash BLOB NOT NULL) STRICT",
+    ),
+    (
+        "texts",
+        "CREATE TABLE texts (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT",
+    ),
+    (
+        "contents",
+        "CREATE TABLE contents (seq INTEGER NOT NULL, field TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB, \
+         text INTEGER, PRIMARY KEY (seq, field)) STRICT, WITHOUT ROWID",
+    ),
+    ("contents_text", "CREATE INDEX contents_text ON contents (text) WHERE text IS NOT NULL"),
+];
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,31 +62,26 @@ pub struct Head {
 /// An open store.
 #[derive(Debug)]
 pub struct Store {
-    connection: Connection,
+    pub(super) connection: Connection,
     /// Gives salts.
     entropy: fn(&mut [u8]),
 }
 
 impl Store {
-    /// Opens the file for appending; makes it, with mode 0600, where it is not.
+    /// Opens the file for appending; makes it, with mode 0600, where it is not. Its WAL grows until a
+    /// [`super::checkpoint::Checkpointer`] works it in.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn open(path: &Path, durability: Durability, entropy: fn(&mut [u8])) -> Result<Store, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY_WAIT)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(
-            None,
-            "synchronous",
-            if durability == Durability::Full { "FULL" } else { "NORMAL" },
-        )?;
-        connection.execute_batch(SCHEMA)?;
-        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-        connection.pragma_update(None, "user_version", super::FORMAT)?;
+        make_file(path)?;
+        let connection = connect(path)?;
+        patiently(|| make_tables(&connection))?;
+        let level = if durability == Durability::Full { "FULL" } else { "NORMAL" };
+        connection.pragma_update(None, "synchronous", level)?;
+        // A checkpoint inside a commit would be a commit that takes milliseconds.
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         Ok(Store { connection, entropy })
     }
 
@@ -91,10 +90,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
-        let entropy = self.entropy;
         let inner = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let head = head(&inner)?;
-        Ok(Transaction { inner, head, entropy })
+        Transaction::new(inner, self.entropy)
     }
 
     /// The end of the chain.
@@ -106,59 +103,132 @@ impl Store {
     }
 }
 
+/// An empty file that nobody else may read: SQLite gives the mode to the WAL and its index too. Made by us,
+/// since a file that SQLite makes is readable by all for a moment. Only its maker is here when it is made twice.
+fn make_file(path: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(why) if why.kind() == ErrorKind::AlreadyExists => look_at_file(path),
+        Err(why) => Err(cannot_open(path, &why)),
+    }
+}
+
+/// A pipe or a device would be waited for, or spoilt.
+pub(super) fn look_at_file(path: &Path) -> Result<(), StoreError> {
+    let found = std::fs::metadata(path).map_err(|why| cannot_open(path, &why))?;
+    if found.is_file() {
+        return Ok(());
+    }
+    Err(StoreError::NotAStore(format!("`{}` is not a file", path.display())))
+}
+
+fn cannot_open(path: &Path, why: &std::io::Error) -> StoreError {
+    let text = format!("`{}`: {why}", path.display());
+    match why.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly(text),
+        _ => StoreError::Open(text),
+    }
+}
+
+/// A connection that writes. SQLite itself makes no file: where a link leads nowhere, its mode would not be ours.
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(wait))?;
+    if connection.is_readonly("main")? {
+        return Err(StoreError::ReadOnly(format!("`{}` may only be read", path.display())));
+    }
+    // Nothing that a file brings along is run.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
+    Ok(connection)
+}
+
+/// Waits for whoever holds the file, as SQLite does, in smaller steps: a commit takes microseconds.
+pub(super) fn wait(tries: i32) -> bool {
+    /// So many short pauses come first.
+    const SHORT: i32 = 20;
+    let (pause, waited) = if tries < SHORT {
+        (Duration::from_micros(250), Duration::ZERO)
+    } else {
+        let long = Duration::from_millis(2);
+        (long, long.saturating_mul(u32::try_from(tries - SHORT).unwrap_or(u32::MAX)))
+    };
+    std::thread::sleep(pause);
+    waited < BUSY_WAIT
+}
+
+/// Tries again while the file is busy, up to [`BUSY_WAIT`].
+fn patiently<T>(mut step: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let begun = std::time::Instant::now();
+    loop {
+        match step() {
+            Err(StoreError::Locked { .. }) if begun.elapsed() < BUSY_WAIT => std::thread::sleep(BUSY_PAUSE),
+            done => return done,
+        }
+    }
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Empty,
+    Ours,
+}
+
+/// The file's format, if it is ours.
+pub(super) fn format(connection: &Connection) -> Result<u32, StoreError> {
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if id != APPLICATION_ID {
+        return Err(StoreError::NotAStore("it is some other program's database, or empty".into()));
+    }
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+fn look(connection: &Connection) -> Result<Found, StoreError> {
+    let things: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if things == 0 && id == 0 {
+        return Ok(Found::Empty);
+    }
+    match format(connection)? {
+        newer if newer > super::FORMAT => Err(StoreError::Newer(newer)),
+        _ => Ok(Found::Ours),
+    }
+}
+
+/// Makes the tables in an empty file. All or nothing, whoever else is about to do the same.
+fn make_tables(connection: &Connection) -> Result<(), StoreError> {
+    if look(connection)? == Found::Empty {
+        // Counts only before anything is written, and gives back what retention frees.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(StoreError::Open("this file system has no shared memory, which the store needs".into()));
+    }
+    if look(connection)? == Found::Ours {
+        return Ok(());
+    }
+    let step = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    if look(&step)? == Found::Empty {
+        for (_, sql) in SCHEMA {
+            step.execute_batch(sql)?;
+        }
+        step.pragma_update(None, "application_id", APPLICATION_ID)?;
+        step.pragma_update(None, "user_version", super::FORMAT)?;
+    }
+    Ok(step.commit()?)
+}
+
 pub(super) fn head(connection: &Connection) -> Result<Head, StoreError> {
     let mut last = connection.prepare_cached("SELECT seq, hash FROM records ORDER BY seq DESC LIMIT 1")?;
     let found =
         last.query_row([], |row| Ok((row.get::<_, u64>(0)?, row.get::<_, [u8; 32]>(1)?))).optional()?;
     Ok(found.map_or_else(Head::default, |(sequence, hash)| Head { sequence, hash: Hash(hash) }))
-}
-
-/// Records that are appended together.
-#[derive(Debug)]
-pub struct Transaction<'s> {
-    inner: rusqlite::Transaction<'s>,
-    head: Head,
-    entropy: fn(&mut [u8]),
-}
-
-impl Transaction<'_> {
-    /// Appends a record and gives its number.
-    ///
-    /// # Errors
-    /// [`StoreError`]; the transaction is to be dropped then.
-    pub fn append(&mut self, entry: &Entry, time: Instant) -> Result<u64, StoreError> {
-        let sequence = self.head.sequence.saturating_add(1);
-        let mut salts: Vec<Salt> = vec![[0; 16]; entry.contents().len()];
-        salts.iter_mut().for_each(|salt| (self.entropy)(salt));
-        let body = entry.body(sequence, time.0, &salts);
-        let hash = link(&self.head.hash, &body);
-        let mut insert =
-            self.inner.prepare_cached("INSERT INTO records (seq, body, hash) VALUES (?1, ?2, ?3)")?;
-        insert.execute(params![sequence, body, hash.0])?;
-        for (content, salt) in entry.contents().iter().zip(&salts).filter(|(content, _)| !content.is_dropped)
-        {
-            let mut insert = self
-                .inner
-                .prepare_cached("INSERT INTO contents (seq, field, salt, bytes) VALUES (?1, ?2, ?3, ?4)")?;
-            insert.execute(params![sequence, content.field, salt, content.bytes.as_ref()])?;
-        }
-        self.head = Head { sequence, hash };
-        Ok(sequence)
-    }
-
-    /// The end of the chain as it will be.
-    #[must_use]
-    pub fn head(&self) -> Head {
-        self.head
-    }
-
-    /// Makes them last.
-    ///
-    /// # Errors
-    /// [`StoreError`]: nothing was appended.
-    pub fn commit(self) -> Result<Head, StoreError> {
-        let head = self.head;
-        self.inner.commit()?;
-        Ok(head)
-    }
 }

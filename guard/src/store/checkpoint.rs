@@ -1,0 +1,99 @@
+//! Works the WAL into the file, on a connection of its own: a commit never waits for that, and the WAL of a long
+//! session does not grow without bound.
+//!
+//! A passive checkpoint waits for nobody; when it has copied all, the next writer begins the WAL anew. Under
+//! steady load a writer is always a little ahead of it, so from [`WAL_BYTES_MAX`] on the rest is copied while
+//! writers wait: the rest is what came in during one passive checkpoint. A reader that stays in one snapshot
+//! (`framegate verify`) keeps the WAL from being begun anew until it is done.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::error::StoreError;
+use super::sqlite::{connect, format};
+
+/// A smaller WAL is left alone: copying a page that is written again soon is work for nothing.
+pub const WAL_BYTES_MIN: u64 = 1024 * 1024;
+/// A larger one is begun anew, even if writers have to wait for a moment.
+pub const WAL_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How long writers may wait for readers to leave the WAL; a longer one is tried again the next time.
+const READERS_WAIT: Duration = Duration::from_millis(2);
+
+/// What a checkpoint did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checkpointed {
+    /// Nothing: the WAL is small.
+    Small,
+    /// The WAL, or some of it, is in the file; somebody still needs it as it is.
+    Some,
+    /// All is in the file, and the WAL begins anew.
+    All,
+}
+
+/// Works the WAL into the file whenever it is told to, in a thread of the caller's choice.
+#[derive(Debug)]
+pub struct Checkpointer {
+    connection: Connection,
+    wal: PathBuf,
+}
+
+impl Checkpointer {
+    /// For the store in this file, which is there.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(path: &Path) -> Result<Checkpointer, StoreError> {
+        let connection = connect(path)?;
+        format(&connection)?;
+        connection.busy_timeout(READERS_WAIT)?;
+        // The pages must be in the file before the WAL is begun anew.
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        let mut wal = OsString::from(path);
+        wal.push("-wal");
+        Ok(Checkpointer { connection, wal: wal.into() })
+    }
+
+    /// The WAL's size now.
+    #[must_use]
+    pub fn wal_bytes(&self) -> u64 {
+        std::fs::metadata(&self.wal).map_or(0, |found| found.len())
+    }
+
+    /// Looks at the WAL once, and does what is due. To be called a few times a second while there is writing;
+    /// it costs one look at a file when there is nothing to do.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the store can still be written, as long as there is room.
+    pub fn run_once(&self) -> Result<Checkpointed, StoreError> {
+        if self.wal_bytes() < WAL_BYTES_MIN {
+            return Ok(Checkpointed::Small);
+        }
+        let is_all = self.checkpoint("PASSIVE")?;
+        if self.wal_bytes() < WAL_BYTES_MAX {
+            return Ok(if is_all { Checkpointed::All } else { Checkpointed::Some });
+        }
+        let is_all = self.checkpoint("TRUNCATE")?;
+        Ok(if is_all { Checkpointed::All } else { Checkpointed::Some })
+    }
+
+    /// Works in everything at once; for the end of a session.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn finish(&self) -> Result<Checkpointed, StoreError> {
+        let is_all = self.checkpoint("TRUNCATE")?;
+        Ok(if is_all { Checkpointed::All } else { Checkpointed::Some })
+    }
+
+    /// Whether all of the WAL is in the file.
+    fn checkpoint(&self, mode: &str) -> Result<bool, StoreError> {
+        let mut run = self.connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
+        let (is_busy, frames, done): (bool, i64, i64) =
+            run.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(!is_busy && frames == done)
+    }
+}
