@@ -13,6 +13,8 @@
 //! * [`entry`]: a record as it is put together.
 //! * [`read`]: a record as it is read back.
 //! * [`spelling`]: the one spelling of a body.
+//! * [`lines`]: records as JSON lines.
+//! * [`verify`]: whether all of it is whole, from any [`source`]; [`sign`]: signed checkpoints.
 //! * [`sqlite`], [`reader`], [`checkpoint`] (feature `sqlite`): the store as a file that several processes share, written and read.
 
 #[cfg(feature = "sqlite")]
@@ -22,12 +24,18 @@ pub mod chain;
 pub mod checkpoint;
 pub mod entry;
 pub mod error;
+pub mod lines;
 pub mod read;
 #[cfg(feature = "sqlite")]
 pub mod reader;
+#[cfg(feature = "sqlite")]
+mod scan;
+pub mod sign;
+pub mod source;
 pub mod spelling;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+pub mod verify;
 
 pub use error::StoreError;
 

@@ -45,6 +45,22 @@ pub(super) fn unhex(text: &str, bytes: &mut [u8]) -> Option<()> {
     Some(())
 }
 
+/// The end of the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Head {
+    /// Number of the last record; 0 when there is none.
+    pub sequence: u64,
+    /// Its hash.
+    pub hash: Hash,
+}
+
+impl std::fmt::Display for Head {
+    /// As `framegate verify --head` takes it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.sequence, self.hash)
+    }
+}
+
 /// Random bytes that keep a commitment from being guessed; never used twice.
 pub type Salt = [u8; 16];
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::{Bound, RangeBounds};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
@@ -19,7 +19,8 @@ const PAGE_ROWS: usize = 256;
 /// A store that is only read.
 #[derive(Debug)]
 pub struct Reader {
-    connection: Connection,
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
     format: u32,
 }
 
@@ -35,7 +36,7 @@ impl Store {
         connection.busy_timeout(BUSY_WAIT)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         let format = super::sqlite::format(&connection)?;
-        Ok(Reader { connection, format })
+        Ok(Reader { connection, path: path.to_owned(), format })
     }
 }
 

@@ -50,8 +50,7 @@ impl<'a> Body<'a> {
     /// # Errors
     /// [`Misspelled`].
     pub fn read(text: &'a str) -> Result<Body<'a>, Misspelled> {
-        let mut scan = Scan { text, at: 0, keys: Vec::new() };
-        let members = scan.whole()?;
+        let members = members(text, DEPTH_MAX)?;
         let wrong = |what| Misspelled { what, at: 0 };
         let [("seq", seq), ("time", time), ("kind", kind), ..] = members.as_slice() else {
             return Err(wrong("a body does not begin with seq, time and kind"));
@@ -80,8 +79,7 @@ fn commitments<'a>(members: &[(&'a str, &'a str)]) -> Option<Vec<(Cow<'a, str>, 
     if place + 1 != members.len() || *last == "{}" {
         return None;
     }
-    let mut scan = Scan { text: last, at: 0, keys: Vec::new() };
-    let fields = scan.whole().ok()?;
+    let fields = self::members(last, DEPTH_MAX).ok()?;
     fields
         .into_iter()
         .map(|(field, hash)| {
@@ -101,7 +99,7 @@ fn dropped(members: &[(&str, &str)], commitments: &[(Cow<'_, str>, Hash)]) -> Op
 }
 
 /// A string's text, from its JSON.
-fn string(json: &str) -> Option<Cow<'_, str>> {
+pub(super) fn string(json: &str) -> Option<Cow<'_, str>> {
     unescaped(json.strip_prefix('"')?.strip_suffix('"')?)
 }
 
@@ -113,9 +111,21 @@ fn unescaped(raw: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(raw))
 }
 
+/// The members of an object in the one spelling: keys as they stand between their quotes, values as JSON.
+pub(super) fn members(text: &str, depth_max: usize) -> Result<Vec<(&str, &str)>, Misspelled> {
+    let mut scan = Scan { text, at: 0, depth_max, keys: Vec::new() };
+    let mut members = Vec::with_capacity(24);
+    scan.object(1, &mut |key, value| members.push((key, value)))?;
+    if scan.at != text.len() {
+        return scan.wrong("something stands after the object");
+    }
+    Ok(members)
+}
+
 struct Scan<'a> {
     text: &'a str,
     at: usize,
+    depth_max: usize,
     /// Keys of all objects that are open.
     keys: Vec<&'a str>,
 }
@@ -135,16 +145,6 @@ impl<'a> Scan<'a> {
         }
         self.at += 1;
         Ok(())
-    }
-
-    /// An object and nothing after it.
-    fn whole(&mut self) -> Result<Vec<(&'a str, &'a str)>, Misspelled> {
-        let mut members = Vec::with_capacity(24);
-        self.object(1, &mut |key, value| members.push((key, value)))?;
-        if self.at != self.text.len() {
-            return self.wrong("something stands after the object");
-        }
-        Ok(members)
     }
 
     fn object(&mut self, depth: usize, member: &mut dyn FnMut(&'a str, &'a str)) -> Result<(), Misspelled> {
@@ -201,7 +201,7 @@ impl<'a> Scan<'a> {
             Some(b't') => self.word("true"),
             Some(b'f') => self.word("false"),
             Some(b'n') => self.word("null"),
-            Some(b'{' | b'[') if depth >= DEPTH_MAX => self.wrong("values lie too deep in each other"),
+            Some(b'{' | b'[') if depth >= self.depth_max => self.wrong("values lie too deep in each other"),
             Some(b'{') => self.object(depth + 1, &mut |_, _| ()),
             Some(b'[') => self.array(depth + 1),
             _ => self.wrong("a value is expected, without space"),

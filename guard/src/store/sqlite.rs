@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 
 pub use super::append::Transaction;
 use super::chain::Hash;
+pub use super::chain::Head;
 use super::error::StoreError;
 
 /// How long another process may hold the file before a step fails.
@@ -48,15 +49,6 @@ pub enum Durability {
     Normal,
     /// A commit survives a power cut (`synchronous=FULL`).
     Full,
-}
-
-/// The end of the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Head {
-    /// Number of the last record; 0 when there is none.
-    pub sequence: u64,
-    /// Its hash.
-    pub hash: Hash,
 }
 
 /// An open store.
