@@ -88,7 +88,7 @@ class Check:
             self.members(place, seq, members, before)
         except (ValueError, TypeError, RecursionError) as why:
             return self.fault(place, f"its body is not in the one spelling: {why}")
-        self.contents(seq, members.get("x", {}), members.get("dropped", []), contents)
+        self.contents(seq, members, contents)
 
     def members(self, place, seq, body, before):
         hashes, dropped = body.get("x", {"": "0" * 64}), body.get("dropped", [""])
@@ -110,14 +110,15 @@ class Check:
             if not 1 <= body.get("from", 0) <= body.get("to", 0) < body["seq"]:
                 self.fault(place, "it does not say what was removed before it")
             else:
-                self.removed.append((body["from"], body["to"], body["fields"]))
+                self.removed.append((body["from"], body["to"], body["fields"], body["except"]))
         if body["kind"] == "checkpoint":
             if not (unhex(body.get("key"), 32) and unhex(body.get("signature"), 64)):
                 self.fault(place, "it has no signature that can be read")
             elif unhex(body.get("signs"), 32) != before:
                 self.fault(place, "it signs another hash than that of the record before")
 
-    def contents(self, seq, hashes, dropped, contents):
+    def contents(self, seq, body, contents):
+        hashes, dropped = body.get("x", {}), body.get("dropped", [])
         for field, salt, own, text, text_hash, text_bytes in contents:
             if text is not None:
                 self.used.add(text)
@@ -133,7 +134,7 @@ class Check:
                 if text is None or hashlib.sha256(content).digest() == text_hash:  # else the text is named
                     self.fault(place, "it is not what its record commits to")
         there = {content[0] for content in contents} | set(dropped)
-        self.missing += [(seq, field) for field in hashes if field not in there]
+        self.missing += [(seq, field, body["kind"]) for field in hashes if field not in there]
 
     def text(self, number, digest, content):
         if hashlib.sha256(content or b"").digest() != digest:
@@ -142,8 +143,9 @@ class Check:
             self.late.append(f"text {number}: no content points to it")
 
     def end(self, head):
-        for seq, field in sorted(self.missing):
-            if not any(a <= seq <= b and (not names or field in names) for a, b, names in self.removed):
+        for seq, field, kind in sorted(self.missing):
+            covers = lambda a, b, names, but: a <= seq <= b and (not names or field in names) and kind not in but
+            if not any(covers(*removed) for removed in self.removed):
                 self.fault(f"record {seq}, content {field}", "is missing, and no `removed` record says so")
         if head and not any(head in (digest.hex(), f"{seq}:{digest.hex()}") for seq, digest in self.heads):
             self.late.append("the file: the head that you know is not in it: its end was cut, or it is another store")

@@ -15,7 +15,7 @@
 //! * [`spelling`]: the one spelling of a body.
 //! * [`lines`]: records as JSON lines.
 //! * [`verify`]: whether all of it is whole, from any [`source`]; [`sign`]: signed checkpoints.
-//! * [`sqlite`], [`reader`], [`checkpoint`] (feature `sqlite`): the store as a file that several processes share, written and read.
+//! * [`sqlite`], [`reader`], [`checkpoint`], [`retain`] (feature `sqlite`): the store as a file that several processes share, written and read.
 
 #[cfg(feature = "sqlite")]
 mod append;
@@ -28,6 +28,8 @@ pub mod lines;
 pub mod read;
 #[cfg(feature = "sqlite")]
 pub mod reader;
+#[cfg(feature = "sqlite")]
+pub mod retain;
 #[cfg(feature = "sqlite")]
 mod scan;
 pub mod sign;

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
 use super::FORMAT;
-use super::chain::{Hash, Salt, link};
+use super::chain::{Salt, link};
 use super::entry::{Content, Entry, Keep};
 use super::error::StoreError;
 use super::spelling::Body;
@@ -42,6 +42,17 @@ impl<'s> Transaction<'s> {
         done
     }
 
+    /// Appends a checkpoint: this key has seen all that stands before it. Gives its number.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the transaction cannot be committed then.
+    #[cfg(feature = "sign")]
+    pub fn checkpoint(&mut self, key: &ed25519_dalek::SigningKey, time: Instant) -> Result<u64, StoreError> {
+        self.begun(time)?;
+        let entry = super::sign::entry(key, &self.head);
+        self.append(&entry, time)
+    }
+
     /// The end of the chain as it will be.
     #[must_use]
     pub fn head(&self) -> Head {
@@ -67,9 +78,9 @@ impl<'s> Transaction<'s> {
         }
         let mut id: Salt = [0; 16];
         (self.entropy)(&mut id);
-        let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         let by = concat!("framegate ", env!("CARGO_PKG_VERSION"));
-        let entry = Entry::new("store").number("format", FORMAT).text("id", &id).text("by", by);
+        let entry =
+            Entry::new("store").number("format", FORMAT).text("id", &super::sign::hex(&id)).text("by", by);
         self.insert(&entry, time).map(|_| ())
     }
 
@@ -113,10 +124,5 @@ impl<'s> Transaction<'s> {
         }
         let mut insert = self.inner.prepare_cached("INSERT INTO texts (hash, bytes) VALUES (?1, ?2)")?;
         Ok(insert.insert(params![hash, bytes])?)
-    }
-
-    /// The hash of a record that is there.
-    pub(super) fn hash(&self) -> Hash {
-        self.head.hash
     }
 }

@@ -23,6 +23,22 @@ pub fn message(seq: u64, hash: &Hash) -> Vec<u8> {
     message
 }
 
+/// The record that signs this head.
+#[cfg(feature = "sign")]
+pub(super) fn entry(key: &ed25519_dalek::SigningKey, head: &super::chain::Head) -> super::entry::Entry {
+    use ed25519_dalek::Signer as _;
+    let signature = key.sign(&message(head.sequence, &head.hash)).to_bytes();
+    super::entry::Entry::new("checkpoint")
+        .hash("signs", &head.hash)
+        .hash("key", &Hash(key.verifying_key().to_bytes()))
+        .text("signature", &hex(&signature))
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Signed {
     /// Reads it; `None` when something is missing or misspelled.
     #[must_use]

@@ -138,6 +138,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     // Nothing that a file brings along is run.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
+    // What is removed is to be gone. From the beginning: when a page is split, what moved stays readable behind.
+    connection.pragma_update(None, "secure_delete", true)?;
     Ok(connection)
 }
 

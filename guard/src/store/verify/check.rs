@@ -164,7 +164,7 @@ impl<'w> Check<'w> {
             if body.dropped.iter().any(|dropped| dropped == field) {
                 self.counts.dropped += 1;
             } else {
-                self.missing.content(unsigned(row.seq), field);
+                self.missing.content(unsigned(row.seq), &body.kind, field);
             }
         }
     }
@@ -271,8 +271,9 @@ fn removed(body: &Body<'_>) -> Option<Removed> {
     let from = number(body, "from")?;
     let to = number(body, "to")?;
     let fields = serde_json::from_str(body.raw("fields")?).ok()?;
+    let except = serde_json::from_str(body.raw("except")?).ok()?;
     // What comes later cannot have been removed by then.
-    (1 <= from && from <= to && to < body.seq).then_some(Removed { from, to, fields })
+    (1 <= from && from <= to && to < body.seq).then_some(Removed { from, to, fields, except })
 }
 
 fn number(body: &Body<'_>, key: &str) -> Option<u64> {

@@ -31,22 +31,21 @@ pub(super) struct Removed {
     pub(super) to: u64,
     /// None: all.
     pub(super) fields: Vec<String>,
+    /// Kinds of records that kept theirs.
+    pub(super) except: Vec<String>,
 }
 
 /// All that is missing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Missing {
-    by_field: BTreeMap<String, Numbers>,
+    /// By kind of record and name.
+    by_field: BTreeMap<(String, String), Numbers>,
     removed: Vec<Removed>,
 }
 
 impl Missing {
-    pub(super) fn content(&mut self, seq: u64, field: &str) {
-        if let Some(numbers) = self.by_field.get_mut(field) {
-            numbers.insert(seq);
-            return;
-        }
-        self.by_field.entry(field.to_owned()).or_default().insert(seq);
+    pub(super) fn content(&mut self, seq: u64, kind: &str, field: &str) {
+        self.by_field.entry((kind.to_owned(), field.to_owned())).or_default().insert(seq);
     }
 
     pub(super) fn removed(&mut self, removed: Removed) {
@@ -57,8 +56,8 @@ impl Missing {
     pub(super) fn settle(&self) -> (u64, Vec<Place>) {
         let mut on_purpose = 0;
         let mut lost = Vec::new();
-        for (field, numbers) in &self.by_field {
-            let ranges = self.ranges(field);
+        for ((kind, field), numbers) in &self.by_field {
+            let ranges = self.ranges(kind, field);
             let mut ranges = ranges.iter().peekable();
             for number in numbers.iter() {
                 while ranges.next_if(|(_, to)| *to < number).is_some() {}
@@ -73,10 +72,11 @@ impl Missing {
         (on_purpose, lost)
     }
 
-    /// The ranges in which this field was removed, in order and apart.
-    fn ranges(&self, field: &str) -> Vec<(u64, u64)> {
+    /// The ranges in which this field of such records was removed, in order and apart.
+    fn ranges(&self, kind: &str, field: &str) -> Vec<(u64, u64)> {
         let is_meant = |removed: &&Removed| {
-            removed.fields.is_empty() || removed.fields.iter().any(|meant| meant == field)
+            (removed.fields.is_empty() || removed.fields.iter().any(|meant| meant == field))
+                && !removed.except.iter().any(|except| except == kind)
         };
         let mut found: Vec<(u64, u64)> =
             self.removed.iter().filter(is_meant).map(|removed| (removed.from, removed.to)).collect();
@@ -100,24 +100,31 @@ mod tests {
     fn what_a_removed_record_covers_is_no_loss() {
         let mut missing = Missing::default();
         for number in [1, 63, 64, 65, 200, 1_000_000] {
-            missing.content(number, "a");
-            missing.content(number, "b");
+            missing.content(number, "call", "a");
+            missing.content(number, if number == 1 { "text" } else { "end" }, "b");
         }
         let removed = |from, to, fields: &[&str]| Removed {
             from,
             to,
             fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+            except: vec!["text".to_owned()],
         };
         missing.removed(removed(64, 300, &["a"]));
         missing.removed(removed(1, 10, &[]));
         missing.removed(removed(5, 63, &["a", "b"]));
         missing.removed(removed(64, 64, &["b"]));
         let (on_purpose, lost) = missing.settle();
-        assert_eq!(on_purpose, 5 + 3);
+        assert_eq!(on_purpose, 5 + 2);
         let content = |number, field: &str| Place::Content(number, field.to_owned());
         assert_eq!(
             lost,
-            [content(65, "b"), content(200, "b"), content(1_000_000, "a"), content(1_000_000, "b")]
+            [
+                content(1, "b"),
+                content(65, "b"),
+                content(200, "b"),
+                content(1_000_000, "a"),
+                content(1_000_000, "b")
+            ]
         );
     }
 }
