@@ -14,7 +14,8 @@
 //! * [`read`]: a record as it is read back.
 //! * [`spelling`]: the one spelling of a body.
 //! * [`lines`]: records as JSON lines.
-//! * [`verify`]: whether all of it is whole, from any [`source`]; [`sign`]: signed checkpoints.
+//! * [`verify`]: whether all of it is whole, from any [`source`]; [`fidelity`]: what became of
+//!   each frame; [`sign`]: signed checkpoints.
 //! * [`sqlite`], [`reader`], [`checkpoint`], [`retain`] (feature `sqlite`): the store as a file that several processes share, written and read.
 
 #[cfg(feature = "sqlite")]
@@ -24,6 +25,7 @@ pub mod chain;
 pub mod checkpoint;
 pub mod entry;
 pub mod error;
+pub mod fidelity;
 pub mod lines;
 pub mod read;
 #[cfg(feature = "sqlite")]

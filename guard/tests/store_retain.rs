@@ -114,7 +114,8 @@ fn space_is_given_back_and_nothing_stays_in_free_pages() {
     drop(store);
     let file = std::fs::read(&path).unwrap();
     assert!(file.len() < 300_000, "{}", file.len());
-    let left: Vec<usize> = file.windows(6).enumerate().filter(|(_, part)| *part == b"SECRET").map(|(at, _)| at).collect();
+    let left: Vec<usize> =
+        file.windows(6).enumerate().filter(|(_, part)| *part == b"SECRET").map(|(at, _)| at).collect();
     assert_eq!(left, [0; 0], "of {}", file.len());
     assert!(verify(&path, Options::default()).is_whole());
 }
@@ -140,7 +141,7 @@ fn a_chain_written_anew_is_not_signed() {
     let mut step = store.begin().unwrap();
     let forged = Entry::new("checkpoint")
         .hash("signs", &before.hash)
-        .text("key", &"ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c".to_owned())
+        .text("key", "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c")
         .text("signature", &"0".repeat(128));
     step.append(&forged, Instant(9)).unwrap();
     step.commit().unwrap();

@@ -182,7 +182,8 @@ fn sabotaged(folder: &Path, original: &Path, cases: Vec<Case>) -> Vec<(PathBuf, 
         let store = Connection::open(&path).unwrap();
         // Nothing here has to survive anything.
         store.execute_batch("PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;").unwrap();
-        store.execute_batch(&case.sql).unwrap_or_else(|why| panic!("{}: {why}", case.sql));
+        let done = store.execute_batch(&case.sql);
+        assert_eq!(done, Ok(()), "{}", case.sql);
         (path, case)
     };
     cases.into_iter().enumerate().map(make).collect()

@@ -66,6 +66,9 @@ pub(crate) enum Command {
     /// Play sessions with expectations and print what differs
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArgs),
+    /// Say whether a record is whole: every hash, every commitment, nothing missing
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(VerifyArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  framegate completions bash > /etc/bash_completion.d/framegate")]
     Completions {
@@ -118,6 +121,16 @@ It sees no disk and no clock: {"paths":{...}} and {"now":"..."} say what is ther
 
 Exit codes: 0 all is as expected; 1 something is not, or a file cannot be played"#;
 
+const VERIFY_EXAMPLES: &str = "Examples:
+  framegate verify
+  framegate verify --head 412:8f0e... record.db
+  framegate log --json --all | framegate verify -
+
+The head that is printed is to be kept elsewhere: with --head, a later run says whether the record's end was cut or
+written anew since. A record may be verified while sessions write to it; it is never changed.
+
+Exit codes: 0 it is whole; 1 something is broken, and the first broken row is named; 74 the file cannot be read";
+
 const RUN_EXAMPLES: &str = "Examples:
   framegate run -- npx -y @modelcontextprotocol/server-filesystem /work
   framegate run --policy framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work
@@ -126,7 +139,7 @@ const RUN_EXAMPLES: &str = "Examples:
 
 Exit codes:
   0      the session ended cleanly
-  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met
+  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken
   2      the command line is wrong
   65     a line of a session given to `framegate explain` cannot be read
   70     a stream of the client or the server failed
@@ -326,6 +339,34 @@ pub(crate) struct TestArgs {
     /// Sessions with expectations
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// `framegate verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// A store, or JSON lines of one; `-` is stdin [default: the record in the user's state folder]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// A head that was printed before: it must still be in the chain
+    #[arg(long, value_name = "[SEQ:]HASH", value_parser = crate::cmd::verify::known_head)]
+    pub(crate) head: Option<framegate_guard::store::verify::KnownHead>,
+
+    /// The public key of --sign-key: only its signatures count, and there must be one
+    #[arg(long, value_name = "PUBLIC", value_parser = crate::cmd::verify::public_key)]
+    pub(crate) key: Option<framegate_guard::store::chain::Hash>,
+
+    /// Say of each frame that did not go on as it came what was sent instead, and by which rule
+    #[arg(long)]
+    pub(crate) fidelity: bool,
+
+    /// Say it as JSON; with --fidelity, a line for each frame first
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Make a key for --sign-key in FILE, unless it is there, and print its public key
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    pub(crate) new_key: Option<PathBuf>,
 }
 
 /// `framegate try`.

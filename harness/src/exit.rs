@@ -8,7 +8,7 @@ pub enum Exit {
     /// 0: the session ended cleanly.
     Clean,
     /// 1: a tool that `framegate try` was to call answered with an error, or an expectation of `framegate test`
-    /// was not met.
+    /// was not met, or `framegate verify` found something broken.
     Failed,
     /// 2: the command line is wrong.
     Usage,
@@ -36,7 +36,7 @@ impl Exit {
         ("0", "the session ended cleanly"),
         (
             "1",
-            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met",
+            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken",
         ),
         ("2", "the command line is wrong"),
         ("65", "a line of a session given to `framegate explain` cannot be read"),

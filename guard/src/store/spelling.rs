@@ -272,11 +272,7 @@ fn spells(number: u64, is_negative: bool, digits: &str) -> bool {
 
 /// `\u00xx` is for what is below U+0020 and has no letter of its own.
 fn is_escaped_control(high: u8, low: u8) -> bool {
-    match (high, low) {
-        (b'0', b'0'..=b'7' | b'b' | b'e' | b'f') => true,
-        (b'1', b'0'..=b'9' | b'a'..=b'f') => true,
-        _ => false,
-    }
+    matches!((high, low), (b'0', b'0'..=b'7' | b'b' | b'e' | b'f') | (b'1', b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn has_equal(keys: &[&str]) -> bool {

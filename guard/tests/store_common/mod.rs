@@ -20,6 +20,10 @@ impl Dice {
         self.0 ^= self.0 << 17;
         (self.0 >> 11) % sides
     }
+
+    pub(crate) fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from.get(usize::try_from(self.roll(u64::try_from(from.len()).unwrap())).unwrap()).unwrap()
+    }
 }
 
 pub(crate) fn entropy(bytes: &mut [u8]) {
@@ -31,9 +35,9 @@ pub(crate) fn entropy(bytes: &mut [u8]) {
 
 /// A record of some kind, with contents of each sort.
 pub(crate) fn entry(dice: &mut Dice) -> Entry {
-    let kind = ["call", "end", "frame", "text"][usize::try_from(dice.roll(4)).unwrap()];
+    let kind = dice.pick(&["call", "end", "frame", "text"]);
     let mut entry = Entry::new(kind)
-        .text("tool", ["read", "wr\"ite", "\u{7}böse\n\u{1f}😀", ""][usize::try_from(dice.roll(4)).unwrap()])
+        .text("tool", dice.pick(&["read", "wr\"ite", "\u{7}böse\n\u{1f}😀", ""]))
         .number("bytes", dice.roll(1 << 40));
     if dice.roll(2) == 0 {
         let arguments = format!("{{\"n\":{}}}", dice.roll(100));
@@ -44,7 +48,7 @@ pub(crate) fn entry(dice: &mut Dice) -> Entry {
     }
     if dice.roll(2) == 0 {
         // Few different ones, so that some are shared; some are too short for that.
-        let text = ["long text, ", "another text, "][usize::try_from(dice.roll(2)).unwrap()];
+        let text = dice.pick(&["long text, ", "another text, "]);
         entry = entry.shared("result", text.repeat(if dice.roll(4) == 0 { 2 } else { 40 }).into());
     }
     if dice.roll(4) == 0 {

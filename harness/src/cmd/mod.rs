@@ -10,6 +10,7 @@ mod out;
 mod run;
 mod test;
 mod try_out;
+pub(crate) mod verify;
 
 use std::io::{IsTerminal, Write};
 
@@ -34,6 +35,7 @@ pub(crate) fn main() -> Exit {
         Command::Check(args) => check::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Test(args) => test::main(&args),
+        Command::Verify(args) => verify::main(&args),
         Command::DemoServer => demo_server::main(),
         Command::Completions { shell } => print(|out| {
             clap_complete::generate(shell, &mut Cli::command(), "framegate", out);

@@ -1,0 +1,48 @@
+//! Where the record is kept when nobody says where.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `framegate/record.db` in the user's state folder: `$XDG_STATE_HOME`, else `~/.local/state`. `None` where there
+/// is no home.
+pub(crate) fn default_path() -> Option<PathBuf> {
+    in_state(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
+}
+
+fn in_state(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    // The XDG specification: a relative path is to be ignored.
+    let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+    let state = state.and_then(absolute);
+    let folder = state.or_else(|| Some(home.and_then(absolute)?.join(".local/state")))?;
+    Some(folder.join("framegate/record.db"))
+}
+
+/// Makes the folder of a record, for its user alone, and whatever lies above it. One that is there stays as it is.
+///
+/// # Errors
+/// When it cannot be made.
+#[expect(dead_code, reason = "the recorder makes it; reading makes nothing")]
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_folder_is_the_users() {
+        let path =
+            |state: Option<&str>, home: Option<&str>| in_state(state.map(Into::into), home.map(Into::into));
+        let expected = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(path(Some("/s"), Some("/h")), expected("/s/framegate/record.db"));
+        assert_eq!(path(None, Some("/h")), expected("/h/.local/state/framegate/record.db"));
+        assert_eq!(path(Some(""), Some("/h")), expected("/h/.local/state/framegate/record.db"));
+        assert_eq!(path(Some("relative"), Some("/h")), expected("/h/.local/state/framegate/record.db"));
+        assert_eq!(path(None, None), None);
+        assert_eq!(path(None, Some("")), None);
+    }
+}
