@@ -1,6 +1,7 @@
 //! A store's file, read: it is never changed, whoever writes it meanwhile.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::ops::{Bound, RangeBounds};
 use std::path::{Path, PathBuf};
 
@@ -31,13 +32,45 @@ impl Store {
     /// [`StoreError`].
     pub fn open_read(path: &Path) -> Result<Reader, StoreError> {
         super::sqlite::look_at_file(path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY_WAIT)?;
-        connection.pragma_update(None, "trusted_schema", false)?;
-        let format = super::sqlite::format(&connection)?;
+        let (connection, format) = match connect(path, OpenFlags::empty()) {
+            // Where nobody may write, the WAL's index cannot be made; without a WAL none is needed.
+            Err(StoreError::Open(_) | StoreError::ReadOnly(_)) if !has_wal(path) => {
+                connect(&unchanging(path), OpenFlags::SQLITE_OPEN_URI)?
+            }
+            done => done?,
+        };
         Ok(Reader { connection, path: path.to_owned(), format })
     }
+}
+
+fn connect(path: &Path, more: OpenFlags) -> Result<(Connection, u32), StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_WAIT)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    let format = super::sqlite::format(&connection)?;
+    Ok((connection, format))
+}
+
+fn has_wal(path: &Path) -> bool {
+    let mut wal = OsString::from(path);
+    wal.push("-wal");
+    std::fs::metadata(wal).is_ok_and(|found| found.len() > 0)
+}
+
+/// The file's address for SQLite as one that nobody writes.
+fn unchanging(path: &Path) -> PathBuf {
+    let mut address = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                address.push(char::from(*byte));
+            }
+            _ => address.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    address.push_str("?immutable=1");
+    PathBuf::from(address)
 }
 
 impl Reader {
@@ -179,5 +212,22 @@ impl Iterator for Rows<'_> {
             return Some(Err(why));
         }
         self.page.pop_front().map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite::Durability;
+
+    #[test]
+    fn a_file_that_nobody_writes_is_found_by_its_address() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b?c#d%e é\u{1}.db");
+        drop(Store::open(&path, Durability::Normal, |_| ()).unwrap());
+        let (connection, format) = connect(&unchanging(&path), OpenFlags::SQLITE_OPEN_URI).unwrap();
+        assert_eq!(format, FORMAT);
+        assert!(connection.is_readonly("main").unwrap());
+        assert!(!has_wal(&path));
     }
 }
