@@ -4,7 +4,7 @@ use bytes::Bytes;
 use framegate_guard::store::entry::Entry;
 
 /// Fresh enough for a bench: not secret, different each time.
-pub fn entropy(bytes: &mut [u8]) {
+pub(crate) fn entropy(bytes: &mut [u8]) {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
     for chunk in bytes.chunks_mut(8) {
@@ -22,7 +22,7 @@ fn hash(number: u64) -> Bytes {
 }
 
 /// The decided call.
-pub fn call(number: u64) -> Entry {
+pub(crate) fn call(number: u64) -> Entry {
     Entry::new("call")
         .number("session", 2)
         .number("context", 4)
@@ -40,7 +40,7 @@ pub fn call(number: u64) -> Entry {
 }
 
 /// Its answer.
-pub fn end(number: u64, call: u64) -> Entry {
+pub(crate) fn end(number: u64, call: u64) -> Entry {
     let result = format!(
         "{{\"content\":[{{\"type\":\"text\",\"text\":\"note {number}: buy milk\"}}],\"isError\":false}}"
     );

@@ -19,6 +19,9 @@ use super::sqlite::{connect, format};
 pub const WAL_BYTES_MIN: u64 = 1024 * 1024;
 /// A larger one is begun anew, even if writers have to wait for a moment.
 pub const WAL_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How long it waits for the writers' turn, where no reader is known to stand in the way: writers that are always
+/// a little ahead would otherwise make the WAL grow for ever.
+const WRITERS_WAIT: Duration = Duration::from_millis(100);
 /// How long writers may wait for readers to leave the WAL; a longer one is tried again the next time.
 const READERS_WAIT: Duration = Duration::from_millis(2);
 
@@ -48,7 +51,6 @@ impl Checkpointer {
     pub fn open(path: &Path) -> Result<Checkpointer, StoreError> {
         let connection = connect(path)?;
         format(&connection)?;
-        connection.busy_timeout(READERS_WAIT)?;
         // The pages must be in the file before the WAL is begun anew.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -76,6 +78,8 @@ impl Checkpointer {
         if self.wal_bytes() < WAL_BYTES_MAX {
             return Ok(if is_all { Checkpointed::All } else { Checkpointed::Some });
         }
+        // What a reader still sees is not copied over: who is in the way has shown already.
+        self.connection.busy_timeout(if is_all { WRITERS_WAIT } else { READERS_WAIT })?;
         let is_all = self.checkpoint("TRUNCATE")?;
         Ok(if is_all { Checkpointed::All } else { Checkpointed::Some })
     }
@@ -85,6 +89,7 @@ impl Checkpointer {
     /// # Errors
     /// [`StoreError`].
     pub fn finish(&self) -> Result<Checkpointed, StoreError> {
+        self.connection.busy_timeout(WRITERS_WAIT)?;
         let is_all = self.checkpoint("TRUNCATE")?;
         Ok(if is_all { Checkpointed::All } else { Checkpointed::Some })
     }
