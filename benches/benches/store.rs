@@ -17,31 +17,33 @@ use framegate_guard::world::Instant;
 mod entries;
 
 const TIME: Instant = Instant(1_700_000_000_000_000);
+/// Why nothing here fails.
+const WORKS: &str = "a store in a temporary folder works";
 /// Calls of the store that is verified.
 const CALLS: u64 = 10_000;
 
 fn append_calls(store: &mut Store, count: u64) {
-    let mut step = store.begin().unwrap();
+    let mut step = store.begin().expect(WORKS);
     for _ in 0..count {
         let number = step.head().sequence;
-        step.append(&entries::call(number), TIME).unwrap();
+        step.append(&entries::call(number), TIME).expect(WORKS);
     }
-    step.commit().unwrap();
+    step.commit().expect(WORKS);
 }
 
 fn append(criterion: &mut Criterion) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect(WORKS);
     let mut group = criterion.benchmark_group("append");
     for (name, durability) in [("normal", Durability::Normal), ("full", Durability::Full)] {
         for batch in [1, 64] {
             let path = folder.path().join(format!("{name}{batch}.db"));
-            let mut store = Store::open(&path, durability, entries::entropy).unwrap();
-            let checkpointer = Checkpointer::open(&path).unwrap();
+            let mut store = Store::open(&path, durability, entries::entropy).expect(WORKS);
+            let checkpointer = Checkpointer::open(&path).expect(WORKS);
             group.throughput(Throughput::Elements(batch));
             group.bench_function(format!("{name}, {batch} a commit"), |bencher| {
                 bencher.iter_batched(
                     // Not part of an append: a session has a thread for it.
-                    || checkpointer.run_once().unwrap(),
+                    || checkpointer.run_once().expect(WORKS),
                     |_| append_calls(&mut store, batch),
                     BatchSize::NumIterations(100),
                 );
@@ -51,26 +53,26 @@ fn append(criterion: &mut Criterion) {
 }
 
 fn fill(path: &Path) {
-    let mut store = Store::open(path, Durability::Normal, entries::entropy).unwrap();
-    let mut step = store.begin().unwrap();
+    let mut store = Store::open(path, Durability::Normal, entries::entropy).expect(WORKS);
+    let mut step = store.begin().expect(WORKS);
     for number in 0..CALLS {
-        let call = step.append(&entries::call(number), TIME).unwrap();
-        step.append(&entries::end(number, call), TIME).unwrap();
+        let call = step.append(&entries::call(number), TIME).expect(WORKS);
+        step.append(&entries::end(number, call), TIME).expect(WORKS);
     }
-    step.commit().unwrap();
+    step.commit().expect(WORKS);
 }
 
 fn verify(criterion: &mut Criterion) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect(WORKS);
     let path = folder.path().join("record.db");
     fill(&path);
-    let bytes = std::fs::metadata(&path).unwrap().len();
+    let bytes = std::fs::metadata(&path).expect(WORKS).len();
     println!("a trivial call, its answer and their contents: {} bytes of file", bytes / CALLS);
-    let reader = Store::open_read(&path).unwrap();
+    let reader = Store::open_read(&path).expect(WORKS);
     let mut group = criterion.benchmark_group("verify");
     group.sample_size(10).throughput(Throughput::Elements(2 * CALLS));
     group.bench_function("records", |bencher| {
-        bencher.iter(|| assert!(reader.verify(Options::default(), &mut NoWatch).unwrap().is_whole()));
+        bencher.iter(|| assert!(reader.verify(Options::default(), &mut NoWatch).expect(WORKS).is_whole()));
     });
     let body = entries::call(1).body(1_000_000, TIME.0, &[[1; 16], [2; 16]]);
     println!("body of a trivial call: {} bytes", body.len());
@@ -79,7 +81,7 @@ fn verify(criterion: &mut Criterion) {
         bencher.iter(|| Body::read(black_box(&body)).is_ok())
     });
     group.bench_function("link", |bencher| bencher.iter(|| link(&Hash::default(), black_box(&body))));
-    group.bench_function("last 100", |bencher| bencher.iter(|| reader.last(100).unwrap()));
+    group.bench_function("last 100", |bencher| bencher.iter(|| reader.last(100).expect(WORKS)));
 }
 
 criterion_group!(store, append, verify);

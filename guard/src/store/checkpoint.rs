@@ -18,7 +18,7 @@ use super::sqlite::{connect, format};
 /// A smaller WAL is left alone: copying a page that is written again soon is work for nothing.
 pub const WAL_BYTES_MIN: u64 = 1024 * 1024;
 /// A larger one is begun anew, even if writers have to wait for a moment.
-pub const WAL_BYTES_MAX: u64 = 4 * 1024 * 1024;
+pub const WAL_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How long it waits for the writers' turn, where no reader is known to stand in the way: writers that are always
 /// a little ahead would otherwise make the WAL grow for ever.
 const WRITERS_WAIT: Duration = Duration::from_millis(100);
@@ -74,7 +74,12 @@ impl Checkpointer {
         if self.wal_bytes() < WAL_BYTES_MIN {
             return Ok(Checkpointed::Small);
         }
-        let is_all = self.checkpoint("PASSIVE")?;
+        let before = self.wal_bytes();
+        let mut is_all = self.checkpoint("PASSIVE")?;
+        if self.wal_bytes() >= before.saturating_add(WAL_BYTES_MIN) {
+            // What came in meanwhile is much; so that little is left for which writers have to wait.
+            is_all = self.checkpoint("PASSIVE")?;
+        }
         if self.wal_bytes() < WAL_BYTES_MAX {
             return Ok(if is_all { Checkpointed::All } else { Checkpointed::Some });
         }

@@ -242,7 +242,7 @@ mod tests {
             .iter()
             .map(|content| RawContent {
                 field: content.field.to_owned(),
-                salt: vec![0; 16],
+                salt: Some([0; 16]),
                 bytes: Some(content.bytes.clone()),
                 text: None,
                 is_double: false,

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
-use super::chain::unhex;
+use super::chain::{Hash, unhex};
 use super::error::StoreError;
 use super::read::{Kept, Row};
 use super::source::{Item, RawContent, RawRow, Source, TextRow};
@@ -91,7 +91,7 @@ impl<R: BufRead> Lines<R> {
             _ => return Err(self.wrong("it has more than seq, hash, body and contents")),
         };
         let seq = seq.parse().map_err(|_| self.wrong("its seq is no number"))?;
-        Ok(RawRow { seq, body: body.as_bytes().to_vec(), hash: hex(hash, 32), contents })
+        Ok(RawRow { seq, body: body.as_bytes().to_vec(), hash: hex(hash).map(Hash), contents })
     }
 }
 
@@ -123,18 +123,15 @@ fn parse_contents(json: &str) -> Option<Vec<RawContent>> {
                 [("base64", text)] => Bytes::from(STANDARD.decode(string(text)?.as_bytes()).ok()?),
                 _ => return None,
             };
-            let salt = hex(salt, 16);
+            let salt = hex(salt);
             Some(RawContent { field, salt, bytes: Some(bytes), text: None, is_double: false })
         })
         .collect()
 }
 
-/// The bytes of a string of hexadecimal digits; none when it is something else.
-fn hex(json: &str, length: usize) -> Vec<u8> {
-    let mut bytes = vec![0; length];
-    let digits = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    match digits.and_then(|digits| unhex(digits, &mut bytes)) {
-        Some(()) => bytes,
-        None => Vec::new(),
-    }
+/// The bytes of a string of hexadecimal digits.
+fn hex<const LENGTH: usize>(json: &str) -> Option<[u8; LENGTH]> {
+    let mut bytes = [0; LENGTH];
+    unhex(json.strip_prefix('"')?.strip_suffix('"')?, &mut bytes)?;
+    Some(bytes)
 }

@@ -8,6 +8,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Rows, Transaction, TransactionBehavior};
 
 use super::FORMAT;
+use super::chain::Hash;
 use super::error::StoreError;
 use super::reader::Reader;
 use super::source::{Item, RawContent, RawRow, Source, TextRow};
@@ -104,7 +105,7 @@ impl Source for Scan<'_> {
         if self.ahead.is_none()
             && let Some(row) = self.records.next()?
         {
-            let (body, hash) = (bytes(row, 1)?, bytes(row, 2)?);
+            let (body, hash) = (bytes(row, 1)?, array(row, 2)?.map(Hash));
             self.ahead = Some(RawRow { seq: row.get(0)?, body, hash, contents: Vec::new() });
         }
         let record = self.ahead.as_ref().map(|row| row.seq);
@@ -125,7 +126,7 @@ impl Source for Scan<'_> {
         let mut select = self.connection.prepare(TEXTS)?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
-            each(TextRow { id: row.get(0)?, hash: bytes(row, 1)?, bytes: bytes(row, 2)? });
+            each(TextRow { id: row.get(0)?, hash: array(row, 1)?.map(Hash), bytes: bytes(row, 2)? });
         }
         Ok(())
     }
@@ -164,12 +165,22 @@ fn content(row: &Row<'_>) -> Result<RawContent, StoreError> {
     let own = optional_bytes(row, 3)?;
     let is_double = own.is_some() && text.is_some();
     let shared = if text.is_some() { optional_bytes(row, 6)? } else { None };
-    let field = String::from_utf8_lossy(&bytes(row, 1)?).into_owned();
+    let field = match row.get_ref(1)? {
+        ValueRef::Blob(bytes) | ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        _ => String::new(),
+    };
     let text = match text {
-        Some(id) => Some((id, optional_bytes(row, 5)?.unwrap_or_default())),
+        Some(id) => Some((id, array(row, 5)?.map(Hash))),
         None => None,
     };
-    Ok(RawContent { field, salt: bytes(row, 2)?, bytes: own.or(shared).map(Bytes::from), text, is_double })
+    Ok(RawContent { field, salt: array(row, 2)?, bytes: own.or(shared).map(Bytes::from), text, is_double })
+}
+
+fn array<const LENGTH: usize>(row: &Row<'_>, column: usize) -> Result<Option<[u8; LENGTH]>, StoreError> {
+    match row.get_ref(column)? {
+        ValueRef::Blob(bytes) | ValueRef::Text(bytes) => Ok(bytes.try_into().ok()),
+        _ => Ok(None),
+    }
 }
 
 fn bytes(row: &Row<'_>, column: usize) -> Result<Vec<u8>, StoreError> {

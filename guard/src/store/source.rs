@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::chain::{Hash, Salt};
 use super::error::StoreError;
 
 /// Rows of a store in their order. Whatever a column holds comes as it is, so that what is wrong can be named.
@@ -38,8 +39,8 @@ pub struct RawRow {
     pub seq: i64,
     /// Its body; perhaps no UTF-8.
     pub body: Vec<u8>,
-    /// Its hash; perhaps of another length.
-    pub hash: Vec<u8>,
+    /// Its hash; `None` where it has another length.
+    pub hash: Option<Hash>,
     /// Its contents, by name.
     pub contents: Vec<RawContent>,
 }
@@ -49,12 +50,12 @@ pub struct RawRow {
 pub struct RawContent {
     /// Its name under `x`.
     pub field: String,
-    /// Its salt; perhaps of another length.
-    pub salt: Vec<u8>,
+    /// Its salt; `None` where it has another length.
+    pub salt: Option<Salt>,
     /// Its bytes, in its own row or that of a text; `None` where neither is there.
     pub bytes: Option<Bytes>,
     /// The text that it points to, and the hash that stands beside it.
-    pub text: Option<(i64, Vec<u8>)>,
+    pub text: Option<(i64, Option<Hash>)>,
     /// Both has bytes of its own and points to a text.
     pub is_double: bool,
 }
@@ -64,8 +65,8 @@ pub struct RawContent {
 pub struct TextRow {
     /// Its number.
     pub id: i64,
-    /// The hash that stands beside it.
-    pub hash: Vec<u8>,
+    /// The hash that stands beside it; `None` where it has another length.
+    pub hash: Option<Hash>,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }

@@ -114,7 +114,7 @@ fn unescaped(raw: &str) -> Option<Cow<'_, str>> {
 /// The members of an object in the one spelling: keys as they stand between their quotes, values as JSON.
 pub(super) fn members(text: &str, depth_max: usize) -> Result<Vec<(&str, &str)>, Misspelled> {
     let mut scan = Scan { text, at: 0, depth_max, keys: Vec::new() };
-    let mut members = Vec::with_capacity(24);
+    let mut members = Vec::with_capacity(16);
     scan.object(1, &mut |key, value| members.push((key, value)))?;
     if scan.at != text.len() {
         return scan.wrong("something stands after the object");

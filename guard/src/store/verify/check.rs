@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::missing::{Missing, Numbers, Removed};
 use super::{Counts, FAULTS_MAX, Fault, KnownHead, Options, Place, Report, Watch};
 use crate::store::FORMAT;
-use crate::store::chain::{Hash, Head, Salt, commit, link};
+use crate::store::chain::{Hash, Head, commit, link};
 use crate::store::sign;
 use crate::store::source::{Item, RawContent, RawRow, TextRow};
 use crate::store::spelling::Body;
@@ -91,23 +91,23 @@ impl<'w> Check<'w> {
             self.is_torn = true;
             self.fault(Place::Record(expected), format!("is missing; the next one is record {}", row.seq));
         }
-        let Ok(hash) = <[u8; 32]>::try_from(row.hash.as_slice()) else {
+        let Some(hash) = row.hash else {
             self.last.sequence = unsigned(row.seq);
             self.is_torn = true;
             return self.fault(place, "its hash has not 32 bytes");
         };
         let Ok(text) = std::str::from_utf8(&row.body) else {
-            self.last = Head { sequence: unsigned(row.seq), hash: Hash(hash) };
+            self.last = Head { sequence: unsigned(row.seq), hash };
             self.is_torn = false;
             return self.fault(place, "its body is not UTF-8");
         };
-        if !self.is_torn && link(&self.last.hash, text).0 != hash {
+        if !self.is_torn && link(&self.last.hash, text) != hash {
             self.fault(place.clone(), "its hash does not follow from its body and the record before");
         }
         let before = self.last;
         self.is_torn = false;
-        self.last = Head { sequence: unsigned(row.seq), hash: Hash(hash) };
-        let known = KnownHead { seq: Some(self.last.sequence), hash: Hash(hash) };
+        self.last = Head { sequence: unsigned(row.seq), hash };
+        let known = KnownHead { seq: Some(self.last.sequence), hash };
         self.is_head_seen |= self.options.head.is_some_and(|head| matches(head, known));
         match Body::read(text) {
             Ok(body) => self.body(row, &body, before),
@@ -193,7 +193,7 @@ impl<'w> Check<'w> {
     /// A text that is kept once. Whose bytes were changed under a content shows here.
     pub(super) fn text(&mut self, text: &TextRow) {
         self.counts.texts += 1;
-        if Sha256::digest(&text.bytes).as_slice() != text.hash {
+        if text.hash != Some(plain(&text.bytes)) {
             self.late(Place::Text(text.id), "its hash is not that of its bytes");
         } else if !self.used.contains(unsigned(text.id)) {
             self.late(Place::Text(text.id), "no content points to it");
@@ -247,7 +247,7 @@ fn wrong_content(content: &RawContent, body: &Body<'_>) -> Option<String> {
     if body.dropped.iter().any(|dropped| dropped == field) {
         return Some("its record says that it was never kept".into());
     }
-    let Ok(salt) = Salt::try_from(content.salt.as_slice()) else {
+    let Some(salt) = content.salt else {
         return Some("its salt has not 16 bytes".into());
     };
     if content.is_double {
@@ -262,9 +262,12 @@ fn wrong_content(content: &RawContent, body: &Body<'_>) -> Option<String> {
         return None;
     }
     // A text that was changed is named itself, once, not by all that point to it.
-    let is_text_changed =
-        content.text.as_ref().is_some_and(|(_, hash)| Sha256::digest(bytes).as_slice() != hash);
+    let is_text_changed = content.text.is_some_and(|(_, hash)| hash != Some(plain(bytes)));
     (!is_text_changed).then(|| "it is not what its record commits to".into())
+}
+
+fn plain(bytes: &[u8]) -> Hash {
+    Hash(Sha256::digest(bytes).into())
 }
 
 fn removed(body: &Body<'_>) -> Option<Removed> {
