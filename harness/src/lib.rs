@@ -50,6 +50,7 @@ mod mcp;
 mod noise;
 mod policy_file;
 mod record;
+mod redact;
 mod resolve;
 mod session;
 mod sign_key;
