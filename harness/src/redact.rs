@@ -55,13 +55,14 @@ pub(crate) fn json(source: Bytes) -> Result<Redacted, Fault> {
     Ok(Redacted { bytes: hits.spliced(&source), secrets: hits.secrets })
 }
 
-/// A JSON text, or whatever it is, without its credentials.
-pub(crate) fn any(source: Bytes) -> Bytes {
-    match json(source.clone()) {
-        Ok(redacted) => redacted.bytes,
-        Err(_) => match text(&String::from_utf8_lossy(&source)) {
-            Cow::Borrowed(same) if same.len() == source.len() => source,
-            changed => changed.into_owned().into(),
+/// JSON, or whatever it is, without its credentials; nothing when there are none.
+pub(crate) fn bytes(source: &[u8]) -> Option<Vec<u8>> {
+    match json(Bytes::copy_from_slice(source)) {
+        Ok(redacted) => (!redacted.secrets.is_empty()).then(|| redacted.bytes.to_vec()),
+        Err(_) => match text(&String::from_utf8_lossy(source)) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(changed) if changed.as_bytes() == source => None,
+            Cow::Owned(changed) => Some(changed.into_bytes()),
         },
     }
 }

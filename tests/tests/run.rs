@@ -188,10 +188,11 @@ fn each_call_is_one_line_on_stderr_and_quiet_is_quiet() {
     let mut lines = said.lines();
     assert!(lines.next().unwrap().contains("no policy"), "said once: {said}");
     let line = lines.next().unwrap();
-    assert!(line.contains(" framegate: search ok ") && line.ends_with(" ms"), "{said}");
+    assert!(line.contains(" framegate: search ok ") && line.ends_with(r#" ms {"text":"x"}"#), "{said}");
     assert_eq!(lines.next(), None);
     let json: Value = serde_json::from_str(run(&["--log-format", "json"]).lines().last().unwrap()).unwrap();
     assert_eq!((&json["tool"], &json["outcome"]), (&"search".into(), &"ok".into()));
+    assert_eq!(json["arguments"], r#"{"text":"x"}"#);
     assert_eq!(run(&["--quiet"]), "");
     assert_eq!(run(&["--log", "debug"]).lines().count(), 3, "the ping too");
 }

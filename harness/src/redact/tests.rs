@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use framegate_guard::json::{Document, Limits};
 
-use super::{MARK, any, json, text, without};
+use super::{MARK, bytes, json, text, without};
 
 fn redacted(source: &str) -> String {
     let done = json(Bytes::copy_from_slice(source.as_bytes())).unwrap();
@@ -140,7 +140,7 @@ fn harmless_look_alikes_stay() {
         "3",
     ] {
         assert_eq!(redacted(source), source);
-        assert_eq!(any(Bytes::copy_from_slice(source.as_bytes())), source);
+        assert_eq!(bytes(source.as_bytes()), None);
     }
 }
 
