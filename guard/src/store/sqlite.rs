@@ -1,9 +1,10 @@
 //! The store as an SQLite file (WAL) that several processes share: how it is made and opened.
 
+use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior};
 
@@ -143,23 +144,26 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Waits for whoever holds the file, as SQLite does, in smaller steps: a commit takes microseconds.
+/// Waits for whoever holds the file, as SQLite does, in smaller steps: a commit takes microseconds. The bound is
+/// one in time: on a busy machine pauses take far longer than they say.
 pub(super) fn wait(tries: i32) -> bool {
     /// So many short pauses come first.
     const SHORT: i32 = 20;
-    let (pause, waited) = if tries < SHORT {
-        (Duration::from_micros(250), Duration::ZERO)
-    } else {
-        let long = Duration::from_millis(2);
-        (long, long.saturating_mul(u32::try_from(tries - SHORT).unwrap_or(u32::MAX)))
-    };
+    thread_local! {
+        /// When this thread's waiting began.
+        static BEGUN: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    if tries == 0 {
+        BEGUN.set(Some(Instant::now()));
+    }
+    let pause = if tries < SHORT { Duration::from_micros(250) } else { Duration::from_millis(2) };
     std::thread::sleep(pause);
-    waited < BUSY_WAIT
+    BEGUN.get().is_some_and(|begun| begun.elapsed() < BUSY_WAIT)
 }
 
 /// Tries again while the file is busy, up to [`BUSY_WAIT`].
 fn patiently<T>(mut step: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     loop {
         match step() {
             Err(StoreError::Locked { .. }) if begun.elapsed() < BUSY_WAIT => std::thread::sleep(BUSY_PAUSE),
