@@ -234,8 +234,12 @@ impl Agent {
         };
         if !approved {
             let declined = Arc::new(Decision::clone(&decision).declined(by));
-            let step = &mut |_: &Snapshot<'_>| Step { decision: Arc::clone(&declined), is_sent: false };
-            return Ok(self.ledger.step(&self.key, step)?);
+            let step = &mut |_: &Snapshot<'_>| Step {
+                decision: Arc::clone(&declined),
+                is_sent: false,
+                record: None,
+            };
+            return Ok(self.ledger.step(&self.key, step)?.wait()?);
         }
         let (tool, id) = (decision.tool.as_str(), decision.call_id.as_deref());
         let call = Call { tool, id, arguments: arguments.root() };
@@ -281,7 +285,7 @@ impl Agent {
                 decision = decision.with_approval(approval.clone());
             }
             let is_sent = decision.outcome == Outcome::Allow && then == Then::Send;
-            Step { decision: Arc::new(decision), is_sent }
+            Step { decision: Arc::new(decision), is_sent, record: None }
         })?;
         let stage = match (receipt.decision.outcome, then) {
             (Outcome::Deny, _) => return Ok(receipt),

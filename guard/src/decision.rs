@@ -140,6 +140,38 @@ impl Decision {
         decision
     }
 
+    /// A call that could not be judged: refused by this check alone.
+    #[must_use]
+    pub fn refused(
+        tool: &str,
+        call_id: Option<&str>,
+        arguments: Value<'_>,
+        check: &str,
+        reason: &str,
+    ) -> Decision {
+        let finding = Finding::new(check, Effect::Deny, NextStep::TellUser, reason);
+        Decision::conclude(tool, call_id, arguments, vec![finding])
+    }
+
+    /// The decision where nothing follows from any finding.
+    #[must_use]
+    pub fn observed(mut self) -> Decision {
+        self.findings.iter_mut().for_each(|finding| finding.monitor = true);
+        self.outcome = Outcome::Allow;
+        self
+    }
+
+    /// The decision where no policy was given: nothing stands against any call.
+    #[must_use]
+    pub fn by_no_policy(mut self) -> Decision {
+        (self.outcome, self.would, self.policy) = (Outcome::Allow, Outcome::Allow, [0; 32]);
+        self.findings.clear();
+        self.edits.clear();
+        self.changes.clear();
+        self.approval_key.clear();
+        self
+    }
+
     /// The decision with a person's yes as a further input. It allows only this very call, and only if everything
     /// that stands against it is among what was shown; it never overrides a deny.
     #[must_use]

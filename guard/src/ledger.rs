@@ -3,11 +3,22 @@
 //! A check that depends on what happened before (made already, budget spent, approval used) must read, decide
 //! and reserve as one transaction, or two calls that come together slip past each other. So nothing decides
 //! outside [`Ledger::step`], and a verdict is released only after the step's commit.
+//!
+//! A ledger that writes to a disk decides and reserves at once, and commits a moment later, many steps together:
+//! what it gives then is a receipt to wait for ([`Stepped::Waiting`]). A reservation whose commit fails, or whose
+//! call goes out after all no more, is undone.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 
 use crate::decision::Decision;
 use crate::proposal::CallKey;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::store::chain::Hash;
+use crate::store::event::{CallRecord, Event};
 
 /// Whose history a call belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,6 +64,17 @@ pub struct Step {
     pub decision: Arc<Decision>,
     /// The call goes out once the step is committed.
     pub is_sent: bool,
+    /// All that a record says of it. A ledger in memory needs none.
+    pub record: Option<Box<CallRecord>>,
+}
+
+/// Where a step stands in the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recorded {
+    /// The record's number.
+    pub sequence: u64,
+    /// Its hash.
+    pub hash: Hash,
 }
 
 /// A committed step.
@@ -62,6 +84,62 @@ pub struct Receipt {
     pub sequence: u64,
     /// What was decided.
     pub decision: Arc<Decision>,
+    /// Where it is recorded; nothing in a ledger that keeps no record, or while its record is still to be written.
+    pub recorded: Option<Recorded>,
+}
+
+/// What a step comes to.
+pub enum Stepped {
+    /// It is committed.
+    Committed(Receipt),
+    /// It is decided and reserved, and not committed yet.
+    Waiting {
+        /// [`Receipt::sequence`].
+        sequence: u64,
+        /// The commit.
+        commit: Commit,
+    },
+}
+
+/// A commit to wait for.
+pub type Commit = Pin<Box<dyn Future<Output = Result<Receipt, LedgerFailure>> + Send>>;
+
+impl std::fmt::Debug for Stepped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stepped::Committed(receipt) => f.debug_tuple("Committed").field(receipt).finish(),
+            Stepped::Waiting { sequence, .. } => f.debug_tuple("Waiting").field(sequence).finish(),
+        }
+    }
+}
+
+impl Stepped {
+    /// The receipt, for callers that have a thread to wait on.
+    ///
+    /// # Errors
+    /// [`LedgerFailure`].
+    pub fn wait(self) -> Result<Receipt, LedgerFailure> {
+        let mut commit = match self {
+            Stepped::Committed(receipt) => return Ok(receipt),
+            Stepped::Waiting { commit, .. } => commit,
+        };
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        loop {
+            match commit.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(receipt) => return receipt,
+                // A wake-up that came before this returns at once; one for nothing only polls again.
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
 }
 
 /// How a call that was sent ended.
@@ -85,18 +163,29 @@ pub trait Ledger: Send + Sync {
     /// Reads the past of `key`, lets `decide` make a step of it, commits the step.
     ///
     /// # Errors
-    /// [`LedgerFailure`] when it could not be committed: nothing may be sent then.
+    /// [`LedgerFailure`] when it could not be committed, here or when it is waited for: nothing may be sent then.
     fn step(
         &self,
         key: &SessionKey,
         decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
-    ) -> Result<Receipt, LedgerFailure>;
+    ) -> Result<Stepped, LedgerFailure>;
 
     /// A sent call ended.
     ///
     /// # Errors
     /// [`LedgerFailure`].
     fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure>;
+
+    /// A call that was to be sent was not: it does not count as made.
+    fn undo(&self, key: &SessionKey, sequence: u64);
+
+    /// What happened beside the decisions, for the record, in order.
+    fn note(&self, _event: Event) {}
+
+    /// Something to wait for before more is noted, when much waits for the record already.
+    fn room(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+        None
+    }
 }
 
 /// A ledger that lives as long as the process.
@@ -111,27 +200,44 @@ struct Inner {
     past: HashMap<SessionKey, Past>,
 }
 
+impl MemoryLedger {
+    /// A step, and while no other can come between: what its caller makes of it.
+    pub fn step_with<T>(
+        &self,
+        key: &SessionKey,
+        decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
+        then: impl FnOnce(u64, Step) -> T,
+    ) -> T {
+        let mut inner = self.lock();
+        let step = decide(&Snapshot { past: inner.past.get(key) });
+        inner.sequence += 1;
+        let sequence = inner.sequence;
+        if step.is_sent {
+            let call = step.decision.call;
+            let past = inner.past.entry(key.clone()).or_default();
+            *past.made.entry(call).or_default() += 1;
+            past.open.insert(sequence, call);
+        }
+        then(sequence, step)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Ledger for MemoryLedger {
     fn step(
         &self,
         key: &SessionKey,
         decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
-    ) -> Result<Receipt, LedgerFailure> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Step { decision, is_sent } = decide(&Snapshot { past: inner.past.get(key) });
-        inner.sequence += 1;
-        let sequence = inner.sequence;
-        if is_sent {
-            let call = decision.call;
-            let past = inner.past.entry(key.clone()).or_default();
-            *past.made.entry(call).or_default() += 1;
-            past.open.insert(sequence, call);
-        }
-        Ok(Receipt { sequence, decision })
+    ) -> Result<Stepped, LedgerFailure> {
+        let receipt = |sequence, step: Step| Receipt { sequence, decision: step.decision, recorded: None };
+        Ok(Stepped::Committed(self.step_with(key, decide, receipt)))
     }
 
     fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
         let Some(past) = inner.past.get_mut(key) else { return Ok(()) };
         let Some(call) = past.open.remove(&sequence) else { return Ok(()) };
         if how == Settled::Failed
@@ -143,6 +249,11 @@ impl Ledger for MemoryLedger {
             }
         }
         Ok(())
+    }
+
+    fn undo(&self, key: &SessionKey, sequence: u64) {
+        // What was never sent is known not to have run, as what failed.
+        let _ = self.settle(key, sequence, Settled::Failed);
     }
 }
 
@@ -161,9 +272,9 @@ mod tests {
             let mut before = false;
             let receipt = ledger.step(key, &mut |past| {
                 before = past.is_made(&call);
-                Step { decision: Arc::clone(&decision), is_sent }
+                Step { decision: Arc::clone(&decision), is_sent, record: None }
             });
-            (before, receipt.unwrap().sequence)
+            (before, receipt.unwrap().wait().unwrap().sequence)
         };
         assert_eq!(step(&key, false), (false, 1));
         assert_eq!(step(&key, true), (false, 2));
@@ -176,5 +287,32 @@ mod tests {
         assert!(step(&key, false).0, "a lost answer proves nothing");
         let other = SessionKey { principal: "p".into(), name: "t".into() };
         assert!(!step(&other, false).0);
+        let (_, unsent) = step(&other, true);
+        ledger.undo(&other, unsent);
+        assert!(!step(&other, false).0, "what was not sent was not made");
+    }
+
+    #[test]
+    fn a_commit_may_come_from_another_thread() {
+        let decision = Arc::new(Decision::conclude("pay", None, Document::empty_object().root(), Vec::new()));
+        let (sender, commits) = std::sync::mpsc::channel::<Waker>();
+        let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let is_done = Arc::clone(&done);
+        let commit = Box::pin(std::future::poll_fn(move |context: &mut Context<'_>| {
+            if is_done.load(std::sync::atomic::Ordering::Acquire) {
+                let decision = Arc::clone(&decision);
+                return Poll::Ready(Ok(Receipt { sequence: 7, decision, recorded: None }));
+            }
+            sender.send(context.waker().clone()).unwrap();
+            Poll::Pending
+        }));
+        let waiting = Stepped::Waiting { sequence: 7, commit };
+        let committing = std::thread::spawn(move || {
+            let waker = commits.recv().unwrap();
+            done.store(true, std::sync::atomic::Ordering::Release);
+            waker.wake();
+        });
+        assert_eq!(waiting.wait().unwrap().sequence, 7);
+        committing.join().unwrap();
     }
 }

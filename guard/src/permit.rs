@@ -27,6 +27,7 @@ pub fn step(
         sent = step.is_sent.then(|| Arc::clone(&step.decision));
         step
     })?;
+    let receipt = receipt.wait()?;
     let is_committed = |decision: &Arc<Decision>| {
         Arc::ptr_eq(decision, &receipt.decision) && decision.outcome == Outcome::Allow
     };
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
     use crate::finding::{Effect, Finding, NextStep};
     use crate::json::Document;
-    use crate::ledger::{MemoryLedger, Settled};
+    use crate::ledger::{MemoryLedger, Settled, Stepped};
 
     fn decision(effect: Option<Effect>) -> Arc<Decision> {
         let findings = effect.map(|effect| Finding::new("c", effect, NextStep::TellUser, "no"));
@@ -111,22 +112,26 @@ mod tests {
             &self,
             _: &SessionKey,
             decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
-        ) -> Result<Receipt, LedgerFailure> {
+        ) -> Result<Stepped, LedgerFailure> {
             decide(&Snapshot::nothing());
             let decision = self.0.clone().ok_or_else(|| LedgerFailure("full".into()))?;
-            Ok(Receipt { sequence: 1, decision })
+            Ok(Stepped::Committed(Receipt { sequence: 1, decision, recorded: None }))
         }
 
         fn settle(&self, _: &SessionKey, _: u64, _: Settled) -> Result<(), LedgerFailure> {
             Ok(())
         }
+
+        fn undo(&self, _: &SessionKey, _: u64) {}
     }
 
     #[test]
     fn only_a_committed_step_that_sends_an_allowed_call_grants_a_permit() {
         let key = SessionKey { principal: "p".into(), name: "s".into() };
         let take = |ledger: &dyn Ledger, decision: &Arc<Decision>, is_sent| {
-            step(ledger, &key, &mut |_| Step { decision: Arc::clone(decision), is_sent })
+            let decide =
+                &mut |_: &Snapshot<'_>| Step { decision: Arc::clone(decision), is_sent, record: None };
+            step(ledger, &key, decide)
         };
         let ledger = MemoryLedger::default();
         let (receipt, permit) = take(&ledger, &decision(None), true).unwrap();

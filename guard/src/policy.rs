@@ -114,6 +114,8 @@ pub struct Policy(Arc<Inner>);
 struct Inner {
     source: Arc<Source>,
     digest: [u8; 32],
+    /// Schema files by the path written in the policy.
+    files: BTreeMap<String, String>,
     unnamed: Unnamed,
     surface: Surface,
     mode: Mode,
@@ -170,6 +172,17 @@ impl Policy {
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.source.name()
+    }
+
+    /// The file's text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.0.source.text()
+    }
+
+    /// The schema files it names, by the path written there: with [`Policy::text`] all that [`Policy::load`] needs.
+    pub fn schema_files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// SHA-256 of all that decides: the file's bytes and the schema files it names.

@@ -45,6 +45,8 @@ pub struct Session {
     kept: VecDeque<Kept>,
     /// Sum of `kept`'s code points; at most `window.max_chars`.
     chars: usize,
+    /// How many messages were added, those that have left the window too.
+    heard: u64,
     made: BTreeSet<CallKey>,
     /// Put together when it is first asked for, forgotten with each message.
     conversation: OnceLock<Arc<Conversation>>,
@@ -63,6 +65,13 @@ impl Session {
         self.window
     }
 
+    /// How many messages were added, those that have left the window too: a record says by it what a decision
+    /// had heard.
+    #[must_use]
+    pub fn heard(&self) -> u64 {
+        self.heard
+    }
+
     /// Adds a message.
     pub fn add(&mut self, message: Message) {
         self.push(Some(message.role), message.text);
@@ -71,6 +80,7 @@ impl Session {
     /// Adds a message whose role may be one that nobody knows.
     pub fn push(&mut self, role: Option<Role>, text: String) {
         let kept = cut(role, text, self.window.max_chars);
+        self.heard += 1;
         self.chars += kept.chars;
         self.kept.push_back(kept);
         self.conversation = OnceLock::new();
@@ -203,6 +213,7 @@ mod tests {
         session.tool_output("look", "fine");
         session.push(None, "no one".into());
         assert_eq!(session.conversation().text(), "[tool] look: fine");
+        assert_eq!((session.messages().count(), session.heard()), (2, 3));
         assert_eq!(session.conversation().user_request(), "");
     }
 

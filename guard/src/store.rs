@@ -11,6 +11,8 @@
 //!
 //! * [`chain`]: the two hashes; no I/O.
 //! * [`entry`]: a record as it is put together.
+//! * [`event`], [`entries`], [`content`]: what happens in a session, and the records made of it.
+//! * [`writer`] (feature `sqlite`): these records in order, each text and each setting once.
 //! * [`read`]: a record as it is read back.
 //! * [`spelling`]: the one spelling of a body.
 //! * [`lines`]: records as JSON lines.
@@ -23,8 +25,11 @@ mod append;
 pub mod chain;
 #[cfg(feature = "sqlite")]
 pub mod checkpoint;
+pub mod content;
+pub mod entries;
 pub mod entry;
 pub mod error;
+pub mod event;
 pub mod fidelity;
 pub mod lines;
 pub mod read;
@@ -40,6 +45,8 @@ pub mod spelling;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 pub mod verify;
+#[cfg(feature = "sqlite")]
+pub mod writer;
 
 pub use error::StoreError;
 

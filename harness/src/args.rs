@@ -210,13 +210,38 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
     pub(crate) name: Option<String>,
 
-    /// Where to keep a record of decisions; only `none` is there yet
-    #[arg(long, value_name = "none", env = "FRAMEGATE_STORE", default_value = "none")]
-    pub(crate) store: Store,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 
     /// The server's command and its arguments; the `--` before it may be left out
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// The record of decisions.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// Keep the record of decisions in FILE, or none [default: with a policy framegate/record.db in the user's
+    /// state directory, otherwise none]
+    #[arg(long, value_name = "FILE|none", env = "FRAMEGATE_STORE", overrides_with = "store")]
+    pub(crate) store: Option<PathBuf>,
+
+    /// What the record keeps of arguments and results: all, without what looks like a secret, or only hashes
+    #[arg(long, value_name = "CONTENT", env = "FRAMEGATE_STORE_CONTENT", default_value = "full")]
+    pub(crate) store_content: StoreContent,
+
+    /// A call whose record cannot be written: refuse it, or let it through and count it [default: refuse; in
+    /// monitor mode, which refuses nothing, allow]
+    #[arg(long, value_name = "THEN", env = "FRAMEGATE_STORE_FAILURE")]
+    pub(crate) store_failure: Option<StoreFailure>,
+
+    /// What a call waits for: that its record survives our death, a power cut too, or only a bounded queue
+    #[arg(long, value_name = "HOW", env = "FRAMEGATE_DURABILITY", default_value = "normal")]
+    pub(crate) durability: TypedDurability,
+
+    /// Say in each call's result (`_meta`) where it is recorded
+    #[arg(long, env = "FRAMEGATE_ANNOTATE", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+    pub(crate) annotate: bool,
 }
 
 /// Which policy, and the facts it decides by.
@@ -413,14 +438,29 @@ pub(crate) enum TypedFormat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Noise {
-    Pass,
-    Stderr,
+pub(crate) enum StoreContent {
+    Full,
+    None,
+    Redacted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Store {
-    None,
+pub(crate) enum StoreFailure {
+    Allow,
+    Refuse,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TypedDurability {
+    Bounded,
+    Full,
+    Normal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Noise {
+    Pass,
+    Stderr,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

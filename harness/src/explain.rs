@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use framegate_guard::json::{Document, Limits, Value};
-use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step};
+use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step, Stepped};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::Session;
 use framegate_guard::world::World;
@@ -147,9 +147,9 @@ impl Player {
                 finding.reason.clone_from(why);
             }
             let is_sent = made.unwrap_or(decision.outcome == Outcome::Allow);
-            Step { decision: Arc::new(decision), is_sent }
+            Step { decision: Arc::new(decision), is_sent, record: None }
         });
-        let receipt = receipt.map_err(|failure| failure.to_string())?;
+        let receipt = receipt.and_then(Stepped::wait).map_err(|failure| failure.to_string())?;
         let decision = receipt.decision;
         let sent = frame.is_ok().then(|| String::from_utf8_lossy(&decision.arguments).into_owned());
         if made.unwrap_or(decision.outcome == Outcome::Allow) {

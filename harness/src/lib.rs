@@ -50,6 +50,7 @@ mod mcp;
 mod noise;
 mod policy_file;
 mod record;
+mod recorder;
 mod redact;
 mod resolve;
 mod session;

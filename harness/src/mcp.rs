@@ -49,6 +49,9 @@ pub(crate) fn list_params(cursor: Option<&Value>, version: Option<&str>) -> Opti
 /// `result._meta` key under which a refusal tells machines what the text tells people.
 pub(crate) const DECISION_KEY: &str = "dev.framegate/decision";
 
+/// `result._meta` key under which `--annotate` says where a call is recorded.
+pub(crate) const RECORD_KEY: &str = "dev.framegate/record";
+
 /// A refused call, as every client of both eras shows it to the model: text, `isError`, `resultType`, and no
 /// `structuredContent` (some clients validate it against the tool's `outputSchema`).
 pub(crate) fn refusal_result(text: &str, decision: &Value) -> Value {

@@ -70,9 +70,10 @@ pub(crate) fn bytes(source: &[u8]) -> Option<Vec<u8>> {
 /// A text without its credentials.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     let found = find(text);
-    if found.is_empty() {
-        return text.into();
-    }
+    if found.is_empty() { text.into() } else { marked(text, found).into() }
+}
+
+fn marked(text: &str, found: Vec<Range<usize>>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for range in found {
@@ -81,10 +82,11 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
         done = range.end;
     }
     out.push_str(text.get(done..).unwrap_or_default());
-    out.into()
+    out
 }
 
-/// A message without what it quotes of these secrets, and without what looks like one.
+/// A message without what it quotes of these secrets, and without what looks like one. (Names are not looked at:
+/// "`password`: expected a string" is what its reader must know.)
 pub(crate) fn without(message: &str, secrets: &[String]) -> String {
     let mut secrets: Vec<&String> =
         secrets.iter().filter(|secret| secret.len() >= QUOTED_BYTES_MIN && *secret != MARK).collect();
@@ -93,7 +95,9 @@ pub(crate) fn without(message: &str, secrets: &[String]) -> String {
     let cleaned = secrets.iter().fold(message.to_owned(), |message, secret| {
         if message.contains(secret.as_str()) { message.replace(secret.as_str(), MARK) } else { message }
     });
-    text(&cleaned).into_owned()
+    let mut found = Vec::new();
+    value::find(&cleaned, &mut found);
+    marked(&cleaned, merged(found))
 }
 
 /// Where the credentials of a text stand, in order, without overlaps.
@@ -105,6 +109,10 @@ fn find(text: &str) -> Vec<Range<usize>> {
     if key::may_be_in(text.as_bytes()) {
         pairs::find(text, &mut all);
     }
+    merged(all)
+}
+
+fn merged(mut all: Vec<Range<usize>>) -> Vec<Range<usize>> {
     all.sort_by_key(|range| range.start);
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(all.len());
     for range in all.into_iter().filter(|range| !range.is_empty()) {

@@ -42,8 +42,12 @@ impl Agent {
         self.take(receipt, |_| true).ok_or(RecordError::Ended)?;
         // It was made without a step of its own: it gets one now.
         let decision = &receipt.decision;
-        let made =
-            self.ledger.step(&self.key, &mut |_| Step { decision: Arc::clone(decision), is_sent: true })?;
+        let made = self.ledger.step(&self.key, &mut |_| Step {
+            decision: Arc::clone(decision),
+            is_sent: true,
+            record: None,
+        })?;
+        let made = made.wait()?;
         self.count(decision.call);
         self.ended(decision.call, how);
         Ok(self.ledger.settle(&self.key, made.sequence, how)?)

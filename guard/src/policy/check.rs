@@ -68,6 +68,7 @@ impl Checker<'_, '_> {
         Inner {
             source: Arc::clone(self.reader.source),
             digest: super::digest(self.reader.source, files),
+            files: files.clone(),
             unnamed: file.unnamed.map(|at| at.value).unwrap_or_default(),
             surface: file.surface.map(|at| at.value).unwrap_or_default(),
             mode,

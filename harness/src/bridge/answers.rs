@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use framegate_guard::cel::Budget;
-use framegate_guard::json::{Document, Kind, Limits, Value};
+use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::ledger::Settled;
 use framegate_guard::look::fold;
-use framegate_guard::messages::result_text;
+use framegate_guard::messages::{as_written, heard_text};
+use framegate_guard::store::event::{Event, FrameRecord, FrameSent, How, Peer};
 use framegate_guard::{Guard, MethodCall};
 use framegate_pump::{Edits, Frame, Hold, HoldKind, Request, RpcError, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::annotate::annotate;
 use super::calls::REFUSED;
 use super::elicitations;
 use super::listing;
@@ -21,8 +23,6 @@ use crate::calls::{Level, outcome};
 
 /// The largest answer whose `structuredContent` is held against the tool's `outputSchema`.
 const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
-/// How much of a tool's text goes into the session.
-const TEXT_BYTES_MAX: usize = 1024 * 1024;
 /// A task's handle is small.
 const HANDLE_BYTES_MAX: usize = 64 * 1024;
 /// Tasks that are remembered until their result is in.
@@ -31,8 +31,6 @@ pub(super) const TASKS_MAX: usize = 4096;
 /// What of a tool's result is read.
 #[derive(Deserialize)]
 struct ToolResult<'a> {
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
     #[serde(borrow, rename = "structuredContent")]
     structured: Option<&'a RawValue>,
     #[serde(rename = "isError", default)]
@@ -64,8 +62,24 @@ struct TaskId {
 impl Bridge {
     /// The server's answer to a request of the client's.
     pub(super) fn server_answer(&self, request: &Request, frame: &Frame) -> Verdict {
+        // What waits for the record is bounded: beyond it the answers of calls wait too, and nothing else.
+        if request.method() == "tools/call"
+            && let Some(room) = self.inner.ledger.room()
+        {
+            let bridge = Bridge { inner: Arc::clone(&self.inner) };
+            let (request, frame) = (request.clone(), frame.clone());
+            return Hold::verdict(HoldKind::Machine, async move {
+                room.await;
+                bridge.server_answer(&request, &frame)
+            });
+        }
         match request.method() {
-            "tools/call" => self.inner.call_answered(request, frame),
+            "tools/call" => {
+                let verdict = self.asks_for_input(request, frame);
+                let annotates = self.inner.annotates && matches!(verdict, Verdict::Forward);
+                let edits = self.inner.call_answered(request, frame, annotates);
+                return edits.map_or(verdict, Verdict::Replace);
+            }
             "initialize" | "server/discover" => self.inner.note_capabilities(frame),
             "tools/list" => {
                 self.inner.client_listing(frame);
@@ -86,6 +100,7 @@ impl Bridge {
                 let sent = self.inner.open().get(&request.head().ticket).cloned();
                 let has_schema = sent.is_some_and(|sent| guard.has_output_schema(&sent.tool));
                 frame.len() <= HANDLE_BYTES_MAX
+                    || self.inner.annotates
                     || guard.reads_conversation()
                     || (has_schema && frame.len() <= OUTPUT_BYTES_MAX)
             }
@@ -186,23 +201,29 @@ impl Inner {
         if edits.is_empty() { Verdict::Forward } else { Verdict::Replace(edits) }
     }
 
-    fn call_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {
+    /// The edits by which the answer says where its call is recorded, if it is to.
+    fn call_answered(self: &Arc<Self>, request: &Request, frame: &Frame, annotates: bool) -> Option<Edits> {
         let outcome = outcome(frame.body());
+        let edits = |sent: &Sent| annotate(frame, sent.receipt.as_ref().filter(|_| annotates)?);
         if let Some(task) = task_id(frame, &outcome) {
             // A handle, not the outcome; but what stands beside it is shown like any result.
-            let sent = self.open().remove(&request.head().ticket);
-            if let Some(sent) = sent.as_ref().filter(|_| self.guard().reads_conversation()) {
-                self.heard(&sent.tool, &text_of(frame));
-            }
+            let sent = self.open().remove(&request.head().ticket)?;
+            let edits = edits(&sent);
+            let reads = self.guard().reads_conversation();
+            let heard = reads.then(|| self.heard(&sent.tool, &text_of(frame))).flatten();
+            self.note_end(&sent, How::Task, Some((frame, edits.as_ref())), heard);
             let mut tasks = self.tasks();
-            if let Some(sent) = sent.filter(|_| tasks.len() < TASKS_MAX) {
+            if tasks.len() < TASKS_MAX {
                 tasks.insert(task, sent);
             }
-            return;
+            return edits;
         }
-        if let Some(sent) = self.settle(request.head().ticket, settled(&outcome)) {
-            self.output(&sent, frame);
-        }
+        let (settled, how) = ended(&outcome);
+        let sent = self.settle(request.head().ticket, settled)?;
+        let edits = edits(&sent);
+        let heard = self.output(&sent, frame);
+        self.note_end(&sent, how, Some((frame, edits.as_ref())), heard);
+        edits
     }
 
     /// `tasks/result` gives what the call would have given; `tasks/get` has it inside once it is there.
@@ -220,35 +241,56 @@ impl Inner {
         }
         // Polled again and again: the output counts once.
         self.tasks().remove(&task);
-        self.settle_step(sent.sequence, settled(&outcome(frame.body())));
-        self.output(&sent, frame);
+        let (settled, how) = ended(&outcome(frame.body()));
+        self.settle_step(sent.sequence, settled);
+        let heard = self.output(&sent, frame);
+        self.note_end(&sent, how, Some((frame, None)), heard);
     }
 
     /// A line that only some readers take for an answer: what it says counts as said.
     pub(super) fn heard_unread(&self, frame: &Frame) {
         if frame.body().trim_ascii_start().starts_with(b"{") && self.guard().reads_conversation() {
-            self.heard("?", &as_written(&String::from_utf8_lossy(frame.body())));
+            let text = as_written(&String::from_utf8_lossy(frame.body()));
+            let Some(heard) = self.heard("?", &text) else { return };
+            self.ledger.note(Event::Frame(FrameRecord {
+                from: Peer::Server,
+                method: String::new(),
+                reason: "unread".to_owned(),
+                rule: String::new(),
+                frame: Some(frame.bytes().clone()),
+                out: None,
+                sent: FrameSent::Verbatim,
+                heard: Some((heard, text)),
+                frame_bytes: None,
+            }));
         }
     }
 
-    fn heard(&self, tool: &str, text: &str) {
-        if !text.is_empty() {
-            Arc::make_mut(&mut *self.session()).tool_output(tool, text);
+    /// The running number under which it was heard, if there was anything to hear.
+    fn heard(&self, tool: &str, text: &str) -> Option<u64> {
+        if text.is_empty() {
+            return None;
         }
+        let mut session = self.session();
+        Arc::make_mut(&mut *session).tool_output(tool, text);
+        Some(session.heard())
     }
 
     /// Reads a result where something depends on it: rules over the conversation, a schema of the results.
-    fn output(self: &Arc<Self>, sent: &Sent, frame: &Frame) {
+    fn output(self: &Arc<Self>, sent: &Sent, frame: &Frame) -> Option<u64> {
         let guard = self.guard();
         let has_schema = guard.has_output_schema(&sent.tool) && frame.len() <= OUTPUT_BYTES_MAX;
-        if guard.reads_conversation() {
-            Arc::make_mut(&mut *self.session()).tool_output(&sent.tool, &text_of(frame));
-        }
+        let heard = guard.reads_conversation().then(|| {
+            let mut session = self.session();
+            Arc::make_mut(&mut *session).tool_output(&sent.tool, &text_of(frame));
+            session.heard()
+        });
         if has_schema {
             let (inner, tool, body) =
                 (Arc::clone(self), sent.tool.clone(), Bytes::copy_from_slice(frame.body()));
             tokio::task::spawn_blocking(move || inner.check_output(&tool, &body));
         }
+        heard
     }
 
     fn check_output(&self, tool: &str, body: &Bytes) {
@@ -352,9 +394,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 /// How a call ended, by what its answer says at its ends: a large result is not read through for it.
-fn settled(outcome: &str) -> Settled {
-    let is_error = outcome == "tool error" || outcome.starts_with("error");
-    if is_error { Settled::Failed } else { Settled::Done }
+fn ended(outcome: &str) -> (Settled, How) {
+    match outcome {
+        "tool error" => (Settled::Failed, How::ToolError),
+        "asks for input" => (Settled::Done, How::Asks),
+        _ if outcome.starts_with("error") => (Settled::Failed, How::Error),
+        _ => (Settled::Done, How::Done),
+    }
 }
 
 fn task_id(frame: &Frame, outcome: &str) -> Option<String> {
@@ -369,15 +415,15 @@ fn task_id(frame: &Frame, outcome: &str) -> Option<String> {
 }
 
 #[derive(Deserialize)]
-struct Answer<'a> {
+pub(super) struct Answer<'a> {
     #[serde(borrow)]
-    result: Option<&'a RawValue>,
+    pub(super) result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 
 impl<'a> Answer<'a> {
-    fn read(body: &'a [u8]) -> Option<Answer<'a>> {
+    pub(super) fn read(body: &'a [u8]) -> Option<Answer<'a>> {
         serde_json::from_slice(body).ok()
     }
 }
@@ -387,74 +433,16 @@ fn result_of(body: &[u8]) -> Option<ToolResult<'_>> {
     serde_json::from_str(task_outcome(result).unwrap_or(result).get()).ok()
 }
 
-/// All that a result says, as the session keeps it; where it cannot be read for certain, all that is written
-/// there, or a rule over it would hold for want of text.
-fn text_of(frame: &Frame) -> String {
-    let Some(answer) = Answer::read(frame.body()) else {
-        return as_written(&String::from_utf8_lossy(frame.body()));
-    };
-    let Some(result) = answer.result else { return String::new() };
-    // Both, as whoever shows it may show either.
-    let mut text = lines([Some(result), task_outcome(result)].into_iter().flatten().map(said));
-    if text.len() > TEXT_BYTES_MAX {
-        let end = (0..=TEXT_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        text.truncate(end);
-    }
-    text
-}
-
 /// The tool's result inside a task that has ended (2026-07-28).
 fn task_outcome(result: &RawValue) -> Option<&RawValue> {
     let task = serde_json::from_str::<TaskHandle<'_>>(result.get()).ok()?;
     task.id.and(task.result)
 }
 
-fn said(result: &RawValue) -> String {
-    let Ok(ToolResult { content, structured, .. }) = serde_json::from_str(result.get()) else {
-        return as_written(result.get());
+/// All that an answer says, as the session keeps it.
+fn text_of(frame: &Frame) -> String {
+    let Some(answer) = Answer::read(frame.body()) else {
+        return as_written(&String::from_utf8_lossy(frame.body()));
     };
-    let mut unread = Vec::new();
-    let mut read = |part: Option<&RawValue>, fits: fn(Kind) -> bool| {
-        let part = part?.get();
-        let read = Document::read(Bytes::copy_from_slice(part.as_bytes()), &Limits::default());
-        let read = read.ok().filter(|read| fits(read.root().kind()));
-        if read.is_none() {
-            unread.push(as_written(part));
-        }
-        read
-    };
-    let (content, structured) = (read(content, |kind| kind == Kind::Array), read(structured, |_| true));
-    let text = result_text(content.as_ref().map(Document::root), structured.as_ref().map(Document::root));
-    lines(std::iter::once(text).chain(unread))
-}
-
-fn lines(texts: impl Iterator<Item = String>) -> String {
-    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-}
-
-/// JSON text with its escapes resolved, whether or not it is JSON.
-fn as_written(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, escape)) = rest.split_once('\\') {
-        plain.push_str(before);
-        let mut after = escape.chars();
-        let code = |digits: Option<&str>| u32::from_str_radix(digits?, 16).ok();
-        match after.next() {
-            Some('u') => match code(after.as_str().get(..4)) {
-                Some(code) => {
-                    plain.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-                    after = after.as_str().get(4..).unwrap_or_default().chars();
-                }
-                None => plain.push('u'),
-            },
-            Some('n') => plain.push('\n'),
-            Some('t') => plain.push('\t'),
-            Some(other) => plain.push(other),
-            None => {}
-        }
-        rest = after.as_str();
-    }
-    plain.push_str(rest);
-    plain
+    answer.result.map_or_else(String::new, |result| heard_text(result.get()))
 }

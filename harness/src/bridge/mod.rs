@@ -16,6 +16,7 @@
 //! The guard lists the tools for itself ([`listing`]) once the opening exchange is over; a call that comes
 //! before waits, alone, for that. In *monitor* mode the same is decided and logged, and no byte is changed.
 
+mod annotate;
 mod answers;
 mod calls;
 mod disk;
@@ -32,7 +33,8 @@ mod tests;
 use std::sync::Arc;
 
 use framegate_pump::{
-    Ended, Frame, InjectedTool, Interceptor, Interest, Kind, Odd, Request, Side, ToolInjector, Verdict, Wants,
+    Ended, Frame, InjectedTool, Interceptor, Interest, Kind, Observer, Odd, Point, Request, Seen, Side,
+    ToolInjector, Verdict, Wants,
 };
 
 pub(crate) use self::disk::Disk;
@@ -114,5 +116,20 @@ impl ToolInjector for Visible {
 
     fn call(&self, _: &Request) -> Verdict {
         Verdict::Forward
+    }
+}
+
+/// Notes which calls have gone out: of one that ends before that, the record says so.
+pub(crate) struct Outgoing(pub(crate) Arc<Bridge>);
+
+impl Observer for Outgoing {
+    fn frame(&self, seen: &Seen<'_>) {
+        if let (Point::Sent(Side::Server, _), Some(head)) = (seen.point, seen.request)
+            && head.from == Side::Client
+            && head.method.as_str() == "tools/call"
+            && let Some(sent) = self.0.inner.open().get_mut(&head.ticket)
+        {
+            sent.is_out = true;
+        }
     }
 }

@@ -6,6 +6,7 @@ use framegate_guard::Outcome;
 use framegate_guard::cel::Budget;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::policy::Surface;
+use framegate_guard::store::event::{Event, FrameRecord, FrameSent, MethodRecord};
 use framegate_guard::{MethodCall, Ruled};
 use framegate_pump::{Frame, Interceptor as _, Kind, Request, RpcError, Side, Verdict};
 
@@ -13,6 +14,7 @@ use super::calls::{ON_THREAD_BYTES_MAX, REFUSED, answer, read};
 use super::shared::Bridge;
 use crate::calls::Level;
 use crate::clip::clip;
+use crate::recorder::peer;
 use crate::wire::{self, ClientFrame, Refusal};
 
 /// JSON-RPC 2.0, section 5.1.
@@ -90,10 +92,13 @@ impl Bridge {
     pub(super) fn refuse_method(&self, request: &Request, error: RpcError) -> Verdict {
         let ticket = request.head().ticket;
         if self.guard().is_monitoring() {
+            self.note_method(request, &error.message, None);
             self.say(Level::Info, &format!("would refuse `{}`: {}", clip(request.method()), error.message));
             return Verdict::Forward;
         }
         self.inner.log.decided(ticket, "denied".into());
+        let refused = request.refuse(&error);
+        self.note_method(request, &error.message, refused.as_ref());
         self.say(
             Level::Info,
             &format!(
@@ -103,7 +108,36 @@ impl Bridge {
                 error.message
             ),
         );
-        answer(request.refuse(&error))
+        answer(refused)
+    }
+
+    fn note_method(&self, request: &Request, why: &str, refused: Option<&Frame>) {
+        let params = request.params().map(|params| request.frame().bytes().slice_ref(params.as_bytes()));
+        self.inner.ledger.note(Event::Method(MethodRecord {
+            from: peer(request.head().from),
+            method: request.method().to_owned(),
+            outcome: "deny".to_owned(),
+            text: why.to_owned(),
+            params,
+            frame: request.frame().bytes().clone(),
+            out: refused.map(|frame| frame.bytes().clone()),
+            is_observed: refused.is_none(),
+        }));
+    }
+
+    /// A frame that is no call, and what became of it.
+    fn note_frame(&self, frame: &Frame, from: Side, reason: &str, sent: FrameSent, answers: &[Frame]) {
+        self.inner.ledger.note(Event::Frame(FrameRecord {
+            from: peer(from),
+            method: String::new(),
+            reason: reason.to_owned(),
+            rule: String::new(),
+            frame: Some(frame.bytes().clone()),
+            out: answers.first().map(|frame| frame.bytes().clone()),
+            sent,
+            heard: None,
+            frame_bytes: None,
+        }));
     }
 
     pub(super) fn client_notification(&self, notification: &Request) -> Verdict {
@@ -125,6 +159,7 @@ impl Bridge {
             return self.would_refuse(frame, &refusal);
         }
         self.report(frame, &refusal);
+        self.note_frame(frame, Side::Client, refusal.reason.as_str(), FrameSent::No, &[]);
         // The server waits: it gets an answer, but not this one.
         let text = "the client's answer could not be read for certain and was not passed on";
         answer(request.refuse(&RpcError::new(RpcError::INTERNAL, text)))
@@ -190,6 +225,7 @@ impl Bridge {
                 Verdict::Forward
             }
             (Err(dropped), _) => {
+                self.note_frame(frame, Side::Server, "unreadable", FrameSent::No, &[]);
                 self.say(Level::Warn, &format!("a frame of the server's was dropped: {}", dropped.message));
                 let text = format!("the server's answer was dropped: {}", dropped.message);
                 let error = RpcError::new(RpcError::INTERNAL, text);
@@ -205,6 +241,7 @@ impl Bridge {
         }
         self.report(frame, refusal);
         let mut errors = refusal.errors();
+        self.note_frame(frame, Side::Client, refusal.reason.as_str(), FrameSent::No, &errors);
         match (errors.len(), errors.pop()) {
             (1, Some(error)) if refusal.id().is_some() => Verdict::Answer(error),
             (_, last) => {
@@ -216,6 +253,10 @@ impl Bridge {
 
     fn would_refuse(&self, frame: &Frame, refusal: &Refusal) -> Verdict {
         let (reason, bytes) = (refusal.reason.as_str(), frame.len());
+        self.note_frame(frame, Side::Client, reason, FrameSent::Verbatim, &[]);
+        if self.inner.without_policy {
+            return Verdict::Forward;
+        }
         self.say(
             Level::Warn,
             &format!("would refuse a frame of {bytes} bytes ({reason}): {}", refusal.message),

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 
 use framegate_guard::json::Document;
-use framegate_guard::ledger::{Ledger, SessionKey};
+use framegate_guard::ledger::{Ledger, Receipt, SessionKey};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::Session;
 use framegate_guard::world::World;
@@ -37,6 +38,10 @@ pub struct BridgeSettings {
     pub log: Arc<CallLog>,
     /// Where lines of the server's stdout that are no JSON go instead of to the client.
     pub noise: Option<Stderr>,
+    /// The guard only stands in for a policy: calls are recorded, and nothing stands against any.
+    pub without_policy: bool,
+    /// Results of calls say where the call is recorded.
+    pub annotates: bool,
 }
 
 impl std::fmt::Debug for BridgeSettings {
@@ -59,6 +64,8 @@ pub(super) struct Inner {
     pub(super) world: Arc<dyn World>,
     pub(super) log: Arc<CallLog>,
     pub(super) noise: Option<DivertNoise>,
+    pub(super) without_policy: bool,
+    pub(super) annotates: bool,
     /// Shared with decisions that are being made: they see it as it was when they began.
     pub(super) session: Mutex<Arc<Session>>,
     pub(super) injector: OnceLock<Injector>,
@@ -83,13 +90,19 @@ pub(super) struct Sent {
     pub(super) sequence: u64,
     /// The tool.
     pub(super) tool: String,
+    /// When it was decided.
+    pub(super) since: Instant,
+    /// It has gone out.
+    pub(super) is_out: bool,
+    /// Where it is recorded, and what was decided.
+    pub(super) receipt: Option<Receipt>,
 }
 
 impl Bridge {
     /// A bridge that still needs the pump's handle: [`Bridge::start`].
     #[must_use]
     pub fn new(settings: BridgeSettings) -> Arc<Bridge> {
-        let BridgeSettings { guard, ledger, key, world, log, noise } = settings;
+        let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates } = settings;
         let inner = Inner {
             guard: RwLock::new(Arc::new(guard)),
             ledger,
@@ -97,6 +110,8 @@ impl Bridge {
             world,
             log,
             noise: noise.map(DivertNoise),
+            without_policy,
+            annotates,
             session: Mutex::default(),
             injector: OnceLock::new(),
             opening: Mutex::default(),

@@ -1,23 +1,27 @@
 //! `framegate run`: settings, server, session, exit code, in that order.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use framegate_guard::Guard;
-use framegate_guard::ledger::{MemoryLedger, SessionKey};
+use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey};
+use framegate_guard::store::writer::SessionRecord;
+use framegate_guard::{Facts, Guard};
 use framegate_pump::IdLimits;
 
-use crate::args::{Mode, Noise, RunArgs, Store};
-use crate::bridge::{Bridge, BridgeSettings, Disk, Visible, follow};
+use crate::args::{Mode, Noise, RunArgs};
+use crate::bridge::{Bridge, BridgeSettings, Disk, Outgoing, Visible, follow};
 use crate::calls::{CallLog, Level};
 use crate::child::{ServerCommand, ServerName, StartError, Upstream};
 use crate::exit::{Exit, how_it_ended};
 use crate::noise::DivertNoise;
 use crate::policy_file::{self, Stamp};
 use crate::record::Recorder;
+use crate::recorder::{Fidelity, StoreLedger, StoreSettings};
+use crate::redact;
 use crate::resolve::ResolveError;
 use crate::session::{EndedFor, Outcome, Session, Settings, Stop};
 use crate::stderr::Stderr;
@@ -46,7 +50,6 @@ pub(crate) fn main(args: RunArgs, color: bool) -> Exit {
 }
 
 async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
-    let Store::None = args.store;
     if let Some(option) =
         args.command.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
     {
@@ -75,16 +78,15 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
         settings.observers.push(recorder.clone());
     }
     let noise = (args.noise == Noise::Stderr).then(|| stderr.clone());
-    let exit = match guarded(&args, &name, &log, noise.clone()) {
-        Ok(bridge) => {
-            match (bridge, noise) {
-                (Some((bridge, stamp)), _) => plug_in(&args, &bridge, stamp, &mut settings),
-                (None, Some(noise)) => settings.interceptor = Arc::new(DivertNoise(noise)),
-                (None, None) => {}
+    let exit = match prepare(&args, &name, &log, noise, &mut settings) {
+        Ok(ledger) => {
+            let exit = run_session(command, settings, &log).await;
+            if let Some(ledger) = ledger {
+                ledger.finish(&exit.to_string());
             }
-            run_session(command, settings, &log).await
+            exit
         }
-        Err(why) => without_policy(&why, settings, &log).await,
+        Err((why, exit)) => refuse_all(&why, exit, settings, &log).await,
     };
     if let Some(recorder) = recorder {
         recorder.finish();
@@ -93,9 +95,102 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     exit
 }
 
+/// Puts the guard and the record in the frames' way, as far as there are any.
+///
+/// # Errors
+/// Why there is none although there should be one, for the log and the client; and how to leave.
+fn prepare(
+    args: &RunArgs,
+    name: &ServerName,
+    log: &Arc<CallLog>,
+    noise: Option<Stderr>,
+    settings: &mut Settings,
+) -> Result<Option<Arc<StoreLedger>>, (String, Exit)> {
+    let (guard, stamp) = guarded(args, name, log).map_err(|why| (why, Exit::Policy))?.unzip();
+    let ledger = recording(args, guard.as_ref(), name, log).map_err(|why| (why, Exit::File))?;
+    let without_policy = guard.is_none();
+    let guard = match (guard, &ledger) {
+        (Some(guard), _) => guard,
+        (None, Some(_)) => no_policy(name).map_err(|why| (why, Exit::Policy))?,
+        (None, None) => {
+            if let Some(noise) = noise {
+                settings.interceptor = Arc::new(DivertNoise(noise));
+            }
+            return Ok(None);
+        }
+    };
+    let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
+    let annotates = args.store.annotate && (without_policy || !guard.is_monitoring());
+    let recorded = ledger.clone().map(|ledger| -> Arc<dyn Ledger> { ledger });
+    let bridge = Bridge::new(BridgeSettings {
+        guard,
+        ledger: recorded.unwrap_or_else(|| Arc::new(MemoryLedger::default())),
+        key: session_key(name),
+        world: Arc::new(Disk::new(&cwd)),
+        log: Arc::clone(log),
+        noise,
+        without_policy,
+        annotates,
+    });
+    if !without_policy {
+        bridge.announce(&bridge.guard(), "decides every call");
+    }
+    plug_in(args, &bridge, stamp, settings);
+    if let Some(ledger) = &ledger {
+        settings.observers.push(Arc::new(Fidelity::new(ledger)));
+        settings.observers.push(Arc::new(Outgoing(bridge)));
+    }
+    Ok(ledger)
+}
+
+fn session_key(name: &ServerName) -> SessionKey {
+    SessionKey { principal: "local".into(), name: name.as_str().to_owned() }
+}
+
+/// The record, if one is kept.
+///
+/// # Errors
+/// Why it cannot be.
+fn recording(
+    args: &RunArgs,
+    guard: Option<&Guard>,
+    name: &ServerName,
+    log: &Arc<CallLog>,
+) -> Result<Option<Arc<StoreLedger>>, String> {
+    let monitors = guard.is_some_and(Guard::is_monitoring);
+    let Some(store) = StoreSettings::of(&args.store, guard.is_some(), monitors)? else { return Ok(None) };
+    let command: serde_json::Value = args.command.iter().map(|word| word.to_string_lossy()).collect();
+    let command = command.to_string();
+    let given: Vec<&[u8]> = args.command.iter().map(|word| word.as_encoded_bytes()).collect();
+    let key = session_key(name);
+    let about = SessionRecord {
+        principal: key.principal,
+        name: key.name,
+        server: name.as_str().to_owned(),
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        durability: store.durability.name().to_owned(),
+        flow_salt: [0; 16],
+        command: String::from_utf8_lossy(&redact::bytes(command.as_bytes()).unwrap_or(command.into_bytes()))
+            .into(),
+        command_sha256: framegate_guard::store::entries::hash(&given.join(&0)),
+    };
+    let ledger = StoreLedger::open(&store, about, log)?;
+    log.say(Level::Info, &format!("decisions are recorded in `{}`", store.file.display()));
+    Ok(Some(Arc::new(ledger)))
+}
+
+/// What stands in for a policy where none was given and a record is kept: it judges nothing, and by its listing the
+/// record says what each tool was, so that a policy that is written later can be tried on it.
+fn no_policy(name: &ServerName) -> Result<Guard, String> {
+    let text = b"framegate: 1\ndefault: allow\nmode: monitor\ndefaults: { arguments: unchecked }\n";
+    let loaded = policy_file::parse("none", text, Path::new("")).map_err(|why| why.to_string())?;
+    Ok(Guard::new(loaded.policy, name.as_str(), Facts::default()))
+}
+
 /// No server is started. The client's first request is answered with the reason, so that it shows there: nobody
 /// reads the log of a client that says "connection closed".
-async fn without_policy(why: &str, mut settings: Settings, log: &CallLog) -> Exit {
+async fn refuse_all(why: &str, exit: Exit, mut settings: Settings, log: &CallLog) -> Exit {
     log.say(Level::Error, why);
     settings.no_server = Some(format!("framegate did not start the MCP server: {why}"));
     if let Ok(stdio) = Stdio::open() {
@@ -103,19 +198,14 @@ async fn without_policy(why: &str, mut settings: Settings, log: &CallLog) -> Exi
         let _ = session.run(stdio.input, stdio.output).await;
         drop(stdio.flags);
     }
-    Exit::Policy
+    exit
 }
 
 /// The policy is loaded before the server starts and before a byte of the client's is read.
 ///
 /// # Errors
 /// Why there is no guard although there should be one; for the log and the client.
-fn guarded(
-    args: &RunArgs,
-    name: &ServerName,
-    log: &Arc<CallLog>,
-    noise: Option<Stderr>,
-) -> Result<Option<(Arc<Bridge>, Stamp)>, String> {
+fn guarded(args: &RunArgs, name: &ServerName, log: &Arc<CallLog>) -> Result<Option<(Guard, Stamp)>, String> {
     let Some(file) = &args.policy.policy else {
         if args.require_policy {
             return Err(
@@ -140,22 +230,11 @@ fn guarded(
         return Err(text.into());
     }
     loaded.warnings.iter().for_each(|warning| log.say(Level::Warn, warning));
-    let guard =
-        Guard::new(loaded.policy, name.as_str(), loaded.facts).monitoring(args.mode == Some(Mode::Monitor));
-    let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
-    let bridge = Bridge::new(BridgeSettings {
-        guard,
-        ledger: Arc::new(MemoryLedger::default()),
-        key: SessionKey { principal: "local".into(), name: name.as_str().to_owned() },
-        world: Arc::new(Disk::new(&cwd)),
-        log: Arc::clone(log),
-        noise,
-    });
-    bridge.announce(&bridge.guard(), "decides every call");
-    Ok(Some((bridge, stamp)))
+    let guard = Guard::new(loaded.policy, name.as_str(), loaded.facts);
+    Ok(Some((guard.monitoring(args.mode == Some(Mode::Monitor)), stamp)))
 }
 
-fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, stamp: Stamp, settings: &mut Settings) {
+fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, stamp: Option<Stamp>, settings: &mut Settings) {
     settings.interceptor = bridge.clone();
     settings.tools = Some(Arc::new(Visible(Arc::clone(bridge))));
     // They hold while the policy in force enforces.
@@ -165,6 +244,7 @@ fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, stamp: Stamp, settings: &mut Se
     let to_start = Arc::clone(bridge);
     settings.started = Some(Arc::new(move |handle| {
         to_start.start(&handle);
+        let Some(stamp) = stamp else { return };
         let (path, facts) = (file.clone(), facts.clone());
         let load = move || {
             let loaded = policy_file::load(&path, &facts).map_err(|why| why.to_string())?;

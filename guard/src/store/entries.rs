@@ -1,0 +1,408 @@
+//! Events as records: what their bodies say, and what lies beside.
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use super::chain::Hash;
+use super::content;
+use super::entry::Entry;
+use super::event::{
+    CallRecord, CloseRecord, EndRecord, FrameRecord, FrameSent, How, MethodRecord, Peer, Sent,
+};
+use crate::decision::Decision;
+use crate::finding::{Effect, Finding};
+
+/// Code points of a foreign string in a body.
+pub const CLIPPED_CHARS: usize = 200;
+/// Bytes of a result that are kept; of a larger one there is its hash.
+pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of an odd frame that are kept.
+pub const FRAME_BYTES_MAX: usize = 4 * 1024;
+
+/// Which content is kept beside the chain.
+#[derive(Clone, Copy, Default)]
+pub enum Keep {
+    /// All of it.
+    #[default]
+    Full,
+    /// All of it without what looks like a secret. What the body commits to is what is kept.
+    Redacted(&'static dyn Redact),
+    /// None of it: the body commits to it all the same.
+    None,
+}
+
+/// Takes out what looks like a secret.
+pub trait Redact: Send + Sync {
+    /// The bytes without it, and what was taken out; `None` when nothing looks like one.
+    fn redact(&self, bytes: &[u8]) -> Option<(Vec<u8>, Vec<String>)>;
+
+    /// A text that may quote such secrets, without them.
+    fn without(&self, text: &str, secrets: &[String]) -> String;
+}
+
+impl std::fmt::Debug for Keep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Keep {
+    /// `full`, `redacted` or `none`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Keep::Full => "full",
+            Keep::Redacted(_) => "redacted",
+            Keep::None => "none",
+        }
+    }
+
+    pub(super) fn add(self, entry: Entry, field: &'static str, bytes: Bytes) -> Entry {
+        let bytes = match self {
+            Keep::Full => bytes,
+            Keep::Redacted(redact) => redact.redact(&bytes).map_or(bytes, |(redacted, _)| redacted.into()),
+            Keep::None => return entry.committed(field, bytes),
+        };
+        // What comes again and again: the same tools, the same policies, the same answers.
+        if matches!(field, "names" | "result" | "text") {
+            entry.shared(field, bytes)
+        } else {
+            entry.content(field, bytes)
+        }
+    }
+
+    pub(super) fn add_some(self, entry: Entry, field: &'static str, bytes: Option<Bytes>) -> Entry {
+        match bytes {
+            Some(bytes) => self.add(entry, field, bytes),
+            None => entry,
+        }
+    }
+
+    /// What says something about a call's arguments: their secrets are not repeated there.
+    fn add_about(self, entry: Entry, field: &'static str, text: String, arguments: Option<&Bytes>) -> Entry {
+        let Keep::Redacted(redact) = self else { return self.add(entry, field, text.into()) };
+        let secrets = arguments.and_then(|arguments| redact.redact(arguments)).map(|(_, secrets)| secrets);
+        let text = redact.without(&text, &secrets.unwrap_or_default());
+        self.add(entry, field, text.into())
+    }
+
+    /// A hash holds no secret, and without it nobody can tell whether a frame went through unchanged.
+    fn hash_of(self, entry: Entry, field: &'static str, frame: &[u8]) -> Entry {
+        let hash = Bytes::copy_from_slice(&hash(frame).0);
+        if let Keep::None = self { entry.committed(field, hash) } else { entry.content(field, hash) }
+    }
+}
+
+/// Plain SHA-256.
+#[must_use]
+pub fn hash(bytes: &[u8]) -> Hash {
+    Hash(Sha256::digest(bytes).into())
+}
+
+/// Numbers of the records that another one names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Names {
+    pub(super) session: u64,
+    pub(super) context: u64,
+    pub(super) definition: Option<u64>,
+}
+
+impl Entry {
+    /// A foreign string: clipped, and then with its hash beside it.
+    #[must_use]
+    pub fn foreign(self, key: &str, value: &str) -> Entry {
+        match value.char_indices().nth(CLIPPED_CHARS) {
+            None => self.text(key, value),
+            Some((end, _)) => {
+                let head = value.get(..end).unwrap_or_default();
+                self.text(key, &format!("{head}…")).hash(&format!("{key}_sha256"), &hash(value.as_bytes()))
+            }
+        }
+    }
+
+    fn some(self, key: &str, value: &str) -> Entry {
+        if value.is_empty() { self } else { self.foreign(key, value) }
+    }
+
+    fn clipped_list<'a>(self, key: &str, values: impl Iterator<Item = &'a str>) -> Entry {
+        let clipped = |value: &str| value.chars().take(CLIPPED_CHARS).collect::<String>();
+        let values: Vec<String> = values.map(clipped).collect();
+        if values.is_empty() { self } else { self.texts(key, values.iter().map(String::as_str)) }
+    }
+}
+
+/// `call`.
+pub(super) fn call(call: &CallRecord, names: Names, keep: Keep) -> Entry {
+    let decision = &*call.decision;
+    let entry = Entry::new("call").number("session", names.session).number("context", names.context);
+    let entry = entry.foreign("tool", &decision.tool);
+    let entry = match &decision.call_id {
+        Some(id) => entry.foreign("call_id", id),
+        None => entry,
+    };
+    let entry = listed(entry, call, names.definition).number("bytes", size(&call.frame));
+    let entry = judged(entry, decision).text("sent", sent(&call.sent));
+    let entry = match &call.arguments {
+        Some(_) => entry.number("start", number(call.start)),
+        None => entry,
+    };
+    let entry = if call.heard > 0 { entry.number("heard", call.heard) } else { entry };
+    let entry = entry.flag("waived", call.is_waived).number("decided_us", call.decided_us);
+    beside(entry, call, keep)
+}
+
+fn listed(entry: Entry, call: &CallRecord, definition: Option<u64>) -> Entry {
+    let (guard, tool) = (&call.guard, call.decision.tool.as_str());
+    if !guard.is_listed() {
+        return entry.text("listed", "unknown");
+    }
+    if !guard.lists(tool) {
+        return entry.text("listed", "missing");
+    }
+    let entry = entry.text("listed", "tool");
+    let entry = match definition {
+        Some(definition) => entry.number("definition", definition),
+        None => entry,
+    };
+    match guard.doubt_of(tool) {
+        Some(doubt) => entry.foreign("doubt", doubt),
+        None => entry,
+    }
+}
+
+fn judged(entry: Entry, decision: &Decision) -> Entry {
+    let entry = entry.text("outcome", &decision.outcome.to_string());
+    let entry = if decision.would == decision.outcome {
+        entry
+    } else {
+        entry.text("would", &decision.would.to_string())
+    };
+    let names = |is_trial: bool| {
+        let counts =
+            move |finding: &&Finding| finding.monitor == is_trial && finding.effect > Effect::Unevaluated;
+        let mut names: Vec<&str> = Vec::new();
+        for finding in decision.findings.iter().filter(counts) {
+            if !names.contains(&finding.check.as_str()) {
+                names.push(&finding.check);
+            }
+        }
+        names
+    };
+    let entry = entry.clipped_list("failed", names(false).into_iter());
+    entry.clipped_list("observed", names(true).into_iter())
+}
+
+fn sent(sent: &Sent) -> &'static str {
+    match sent {
+        Sent::Edited => "edited",
+        Sent::No => "no",
+        Sent::Verbatim => "verbatim",
+    }
+}
+
+/// What lies beside a call.
+fn beside(entry: Entry, call: &CallRecord, keep: Keep) -> Entry {
+    let decision = &*call.decision;
+    let entry = keep.add_some(entry, "arguments", call.arguments.clone());
+    let mut entry = keep.hash_of(entry, "frame", &call.frame);
+    if call.sent == Sent::Edited {
+        entry = keep.hash_of(entry, "out", &edited(&call.frame, decision));
+        entry = keep.add(entry, "edited", decision.arguments.clone());
+    }
+    if call.guard.is_listed() && !call.guard.lists(&decision.tool) {
+        let names: serde_json::Value = call.guard.tools().collect();
+        entry = keep.add(entry, "names", names.to_string().into());
+    }
+    let findings = (!decision.findings.is_empty()).then(|| content::findings(&decision.findings));
+    let about = [
+        ("findings", findings),
+        ("answers", content::answers(&decision.answers)),
+        ("changes", content::changes(decision)),
+        ("approval", decision.approval.as_ref().map(content::approval)),
+    ];
+    for (field, value) in about {
+        if let Some(value) = value {
+            entry = keep.add_about(entry, field, value.to_string(), call.arguments.as_ref());
+        }
+    }
+    entry
+}
+
+/// The frame with the decision's edits made; they are in order and do not overlap.
+fn edited(frame: &Bytes, decision: &Decision) -> Vec<u8> {
+    let mut out = Vec::with_capacity(frame.len());
+    let mut at = 0;
+    for edit in &decision.edits {
+        out.extend_from_slice(frame.get(at..edit.range.start).unwrap_or_default());
+        out.extend_from_slice(&edit.bytes);
+        at = edit.range.end;
+    }
+    out.extend_from_slice(frame.get(at..).unwrap_or_default());
+    out
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Fault {
+    code: Option<serde_json::Number>,
+}
+
+/// `end`, of the call with this number.
+pub(super) fn end(end: &EndRecord, session: u64, call: u64, keep: Keep) -> Entry {
+    let entry = Entry::new("end").number("session", session).number("call", call).text("how", end.how.name());
+    let Some(frame) = &end.frame else {
+        let entry = if end.is_unsent { entry.text("sent", "no") } else { entry };
+        return entry.number("latency_us", end.latency_us);
+    };
+    let answer: Option<Answer<'_>> = serde_json::from_slice(frame).ok();
+    let member = answer.as_ref().and_then(|answer| answer.error.or(answer.result));
+    let code = member
+        .filter(|_| end.how == How::Error)
+        .and_then(|error| serde_json::from_str::<Fault>(error.get()).ok()?.code?.as_i64());
+    let entry = match code {
+        Some(code) => entry.number("code", code),
+        None => entry,
+    };
+    let mut entry = entry.number("latency_us", end.latency_us).number("bytes", size(frame));
+    if let Some(heard) = end.heard {
+        entry = entry.number("heard", heard);
+    }
+    let mut entry = keep.hash_of(entry, "frame", frame);
+    if let Some(out) = &end.out {
+        entry = keep.hash_of(entry, "out", out);
+    }
+    let Some(member) = member else {
+        // Heard all the same, as it is written.
+        let said = crate::messages::as_written(&String::from_utf8_lossy(body(frame)));
+        return if end.heard.is_some() { keep.add(entry, "text", said.into()) } else { entry };
+    };
+    let result = within(frame, member.get());
+    if result.len() <= RESULT_BYTES_MAX {
+        return keep.add(entry, "result", result);
+    }
+    let said = crate::messages::heard_text(member.get());
+    let entry = entry.committed("result", result);
+    if end.heard.is_some() { keep.add(entry, "text", said.into()) } else { entry }
+}
+
+/// The frame without its terminator.
+fn body(frame: &[u8]) -> &[u8] {
+    let line = frame.strip_suffix(b"\n").unwrap_or(frame);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// The part of a frame that a borrowed text is, without a copy.
+fn within(frame: &Bytes, part: &str) -> Bytes {
+    frame.slice_ref(part.as_bytes())
+}
+
+/// `frame`.
+pub(super) fn frame(frame: &FrameRecord, session: u64, keep: Keep) -> Entry {
+    let entry = Entry::new("frame").number("session", session).text("from", frame.from.name());
+    let entry = entry.some("method", &frame.method).some("reason", &frame.reason).some("rule", &frame.rule);
+    let entry = entry.text("sent", frame.sent.name());
+    let bytes = frame.frame.as_ref().or(frame.out.as_ref()).map(size).or(frame.frame_bytes);
+    let mut entry = match bytes {
+        Some(bytes) => entry.number("bytes", bytes),
+        None => entry,
+    };
+    if let Some((heard, _)) = &frame.heard {
+        entry = entry.number("heard", *heard);
+    }
+    if let Some(bytes) = &frame.frame {
+        entry = keep.hash_of(entry, "frame", bytes);
+        // An edited frame is a message like any other; what is odd is what somebody will want to look at.
+        if frame.sent != FrameSent::Edited && bytes.len() <= FRAME_BYTES_MAX {
+            entry = keep.add(entry, "bytes", bytes.clone());
+        }
+    }
+    if let Some(out) = &frame.out {
+        entry = keep.hash_of(entry, "out", out);
+    }
+    match &frame.heard {
+        Some((_, text)) => keep.add(entry, "text", text.clone().into()),
+        None => entry,
+    }
+}
+
+/// `method`.
+pub(super) fn method(method: &MethodRecord, session: u64, keep: Keep) -> Entry {
+    let entry = Entry::new("method").number("session", session).text("from", method.from.name());
+    let entry = entry.foreign("method", &method.method);
+    let entry = if method.is_observed {
+        entry.text("outcome", "allow").text("would", &method.outcome)
+    } else {
+        entry.text("outcome", &method.outcome)
+    };
+    let entry = entry.number("bytes", size(&method.frame));
+    let entry = entry.text("sent", if method.is_observed { "verbatim" } else { "no" });
+    let entry = keep.hash_of(entry, "frame", &method.frame);
+    let entry = match &method.out {
+        Some(out) => keep.hash_of(entry, "out", out),
+        None => entry,
+    };
+    let params = method.params.clone().filter(|params| params.len() <= RESULT_BYTES_MAX);
+    let entry = keep.add_some(entry, "params", params);
+    keep.add(entry, "findings", serde_json::json!([{ "reason": method.text }]).to_string().into())
+}
+
+/// What a session did, in numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) calls: u64,
+    pub(super) refused: u64,
+}
+
+/// `close`.
+pub(super) fn close(close: &CloseRecord, session: u64, counts: Counts) -> Entry {
+    let entry = Entry::new("close").number("session", session).foreign("how", &close.how);
+    entry.number("calls", counts.calls).number("refused", counts.refused)
+}
+
+/// Calls that went through while the record could not be written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// How many.
+    pub count: u64,
+    /// Time of the first, in µs since 1970.
+    pub from: i64,
+    /// Time of the last.
+    pub to: i64,
+    /// Why.
+    pub why: String,
+}
+
+/// `gap`.
+pub(super) fn gap(gap: &Gap, session: u64) -> Entry {
+    let entry = Entry::new("gap").number("session", session).number("count", gap.count);
+    entry.number("from", gap.from).number("to", gap.to).foreign("why", &gap.why)
+}
+
+fn size(frame: &Bytes) -> u64 {
+    number(frame.len())
+}
+
+fn number(size: usize) -> u64 {
+    u64::try_from(size).unwrap_or(u64::MAX)
+}
+
+/// Who a method's or frame's sender is.
+impl Peer {
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Peer {
+        match self {
+            Peer::Client => Peer::Server,
+            Peer::Server => Peer::Client,
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What happens in a session, as whoever sees it hands it over: nothing is serialised or hashed yet.
+//!
+//! An event holds on to what it is about (frames are shared bytes, a guard is an `Arc`), so that making one costs
+//! nothing on the thread that carries the frames. [`super::entries`] makes records of it elsewhere.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::decision::Decision;
+use crate::guard::Guard;
+use crate::session::Window;
+
+/// One thing that happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// The session is over.
+    Close(CloseRecord),
+    /// A call ended.
+    End(EndRecord),
+    /// A frame that is no call was refused, dropped, edited, or made here.
+    Frame(FrameRecord),
+    /// A request that is no call was refused by a ruling.
+    Method(MethodRecord),
+}
+
+/// Which side a frame came from, or stands beside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+impl Peer {
+    /// Its name in a record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Peer::Client => "client",
+            Peer::Server => "server",
+        }
+    }
+}
+
+/// What goes to the other side of a frame that came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sent {
+    /// The bytes that came.
+    Verbatim,
+    /// Others in their place.
+    Edited,
+    /// Nothing.
+    No,
+}
+
+/// What became of a frame that is no call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FrameSent {
+    /// `out` went to the other side in its place.
+    Edited,
+    /// It went nowhere; `out`, if there is one, is what its sender got.
+    No,
+    /// It was made here.
+    Ours,
+    /// It went on as it was, odd though it is.
+    Verbatim,
+}
+
+impl FrameSent {
+    /// Its name in a record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FrameSent::Edited => "edited",
+            FrameSent::No => "no",
+            FrameSent::Ours => "ours",
+            FrameSent::Verbatim => "verbatim",
+        }
+    }
+}
+
+/// A decided call.
+#[derive(Debug, Clone)]
+pub struct CallRecord {
+    /// What it was decided by: policy, facts, the tools as listed.
+    pub guard: Arc<Guard>,
+    /// No policy was given: the guard only stands in for one.
+    pub without_policy: bool,
+    /// How much of the conversation is kept.
+    pub window: Window,
+    /// How many outputs the session had heard.
+    pub heard: u64,
+    /// What was decided.
+    pub decision: Arc<Decision>,
+    /// The arguments as they came; nothing when none came.
+    pub arguments: Option<Bytes>,
+    /// Where they stood in the frame.
+    pub start: usize,
+    /// The frame as it was received, terminator included.
+    pub frame: Bytes,
+    /// What is sent to the server.
+    pub sent: Sent,
+    /// How long the decision took.
+    pub decided_us: u64,
+    /// The verdict did not wait for this record.
+    pub is_waived: bool,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum How {
+    /// The server asks for input: the client will call again.
+    Asks,
+    /// Its sender cancelled it.
+    Cancelled,
+    /// A result that is no error.
+    Done,
+    /// A JSON-RPC error.
+    Error,
+    /// The server left, or the client.
+    Lost,
+    /// It was refused here.
+    Refused,
+    /// A task's handle: its outcome comes later.
+    Task,
+    /// A result with `isError`.
+    ToolError,
+    /// Its answer was over the limit.
+    TooLong,
+    /// Its answer was no JSON.
+    Unreadable,
+}
+
+impl How {
+    /// Its name in a record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            How::Asks => "asks for input",
+            How::Cancelled => "cancelled",
+            How::Done => "done",
+            How::Error => "error",
+            How::Lost => "lost",
+            How::Refused => "refused",
+            How::Task => "task",
+            How::ToolError => "tool error",
+            How::TooLong => "too long",
+            How::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// The end of a call.
+#[derive(Debug, Clone)]
+pub struct EndRecord {
+    /// The call's step in the ledger.
+    pub step: u64,
+    /// How.
+    pub how: How,
+    /// The answer as it was received, or as it was made here; terminator included.
+    pub frame: Option<Bytes>,
+    /// What the client was sent instead of it, where that is not the same.
+    pub out: Option<Bytes>,
+    /// From the decision to the answer.
+    pub latency_us: u64,
+    /// The call was decided and held, and never sent.
+    pub is_unsent: bool,
+    /// The running number under which its output went into the session's conversation.
+    pub heard: Option<u64>,
+}
+
+/// A frame with a row of its own that is no call.
+#[derive(Debug, Clone)]
+pub struct FrameRecord {
+    /// Who sent it; of a frame made here: to whose other side it goes.
+    pub from: Peer,
+    /// Its method, where it has one.
+    pub method: String,
+    /// Why, in a word.
+    pub reason: String,
+    /// By which rule or part of the policy, where there is one.
+    pub rule: String,
+    /// The frame as it was received, terminator included; nothing for one that is made here.
+    pub frame: Option<Bytes>,
+    /// What was sent instead: to the other side, or to its sender as an answer.
+    pub out: Option<Bytes>,
+    /// What became of it.
+    pub sent: FrameSent,
+    /// The running number under which its text went into the session's conversation, and that text.
+    pub heard: Option<(u64, String)>,
+    /// How long it was, where it is not here.
+    pub frame_bytes: Option<u64>,
+}
+
+/// A refused request that is no call.
+#[derive(Debug, Clone)]
+pub struct MethodRecord {
+    /// Who sent it.
+    pub from: Peer,
+    /// The method.
+    pub method: String,
+    /// `ask` or `deny`.
+    pub outcome: String,
+    /// Why, for people.
+    pub text: String,
+    /// Its params as JSON.
+    pub params: Option<Bytes>,
+    /// The frame as it was received, terminator included.
+    pub frame: Bytes,
+    /// What its sender was sent.
+    pub out: Option<Bytes>,
+    /// Nothing follows from it: it was passed on.
+    pub is_observed: bool,
+}
+
+/// The end of a session.
+#[derive(Debug, Clone)]
+pub struct CloseRecord {
+    /// How, in a few words.
+    pub how: String,
+}

@@ -1,0 +1,193 @@
+//! A ledger that remembers in memory and records in a store.
+
+use std::future::Future;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use framegate_guard::ledger::{
+    Ledger, LedgerFailure, MemoryLedger, SessionKey, Settled, Snapshot, Step, Stepped,
+};
+use framegate_guard::store::event::{CloseRecord, Event};
+use framegate_guard::store::sqlite::{self, Store};
+use framegate_guard::store::writer::{SessionRecord, Writer};
+use framegate_guard::world::Instant;
+
+use super::checkpoints::Checkpoints;
+use super::queue::{Queue, Slot, Waiting, What};
+use super::settings::{Durability, OnFailure, StoreSettings};
+use super::thread::Scribe;
+use crate::calls::{CallLog, Level};
+
+/// How long what waits at the end of a session may take to be written.
+const CLOSE_WAIT: Duration = Duration::from_secs(3);
+
+/// Why a call that comes while too much waits has no record.
+const FULL: &str = "too much waits to be written already";
+
+/// The ledger behind `--store`. The past of its sessions is that of this process alone: it lives in memory, so that
+/// a step decides at once, and only its commit is waited for.
+#[derive(Debug)]
+pub(crate) struct StoreLedger {
+    memory: Arc<MemoryLedger>,
+    queue: Arc<Queue>,
+    durability: Durability,
+    on_failure: OnFailure,
+    log: Arc<CallLog>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl StoreLedger {
+    /// Opens the store and starts the thread that writes to it.
+    ///
+    /// # Errors
+    /// Why it cannot be opened, for people.
+    pub(crate) fn open(
+        settings: &StoreSettings,
+        mut about: SessionRecord,
+        log: &Arc<CallLog>,
+    ) -> Result<StoreLedger, String> {
+        let shown = settings.file.display();
+        let failed = |why: &dyn std::fmt::Display| {
+            format!(
+                "the record `{shown}` cannot be opened: {why}. Give another --store FILE, or --store none to go without a record"
+            )
+        };
+        if let Some(folder) = settings.file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(|why| failed(&why))?;
+        }
+        let durability = match settings.durability {
+            Durability::Full => sqlite::Durability::Full,
+            Durability::Bounded | Durability::Normal => sqlite::Durability::Normal,
+        };
+        let store = Store::open(&settings.file, durability, entropy).map_err(|why| failed(&why))?;
+        entropy(&mut about.flow_salt);
+        let (memory, queue) = (Arc::<MemoryLedger>::default(), Arc::<Queue>::default());
+        let (salt, key) =
+            (about.flow_salt, SessionKey { principal: about.principal.clone(), name: about.name.clone() });
+        queue.lock().flow.begin(salt);
+        let scribe = Scribe {
+            store,
+            checkpoints: Checkpoints::start(&settings.file, log).map_err(|why| failed(&why))?,
+            writer: Writer::new(about, settings.keep),
+            queue: Arc::clone(&queue),
+            memory: Arc::clone(&memory),
+            key,
+            lets_through: settings.on_failure == OnFailure::Allow,
+            is_bounded: settings.durability == Durability::Bounded,
+            log: Arc::clone(log),
+            failing: false,
+        };
+        let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || scribe.run());
+        let thread = thread.map_err(|why| failed(&why))?;
+        Ok(StoreLedger {
+            memory,
+            queue,
+            durability: settings.durability,
+            on_failure: settings.on_failure,
+            log: Arc::clone(log),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    pub(super) fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// Writes what still waits, and the session's end.
+    pub(crate) fn finish(&self, how: &str) {
+        self.queue.push(What::Event(Event::Close(CloseRecord { how: how.to_owned() })), now());
+        self.queue.close();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(thread) = thread else { return };
+        let since = std::time::Instant::now();
+        while !thread.is_finished() && since.elapsed() < CLOSE_WAIT {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if !thread.is_finished() {
+            let (count, seconds) = (self.queue.len(), CLOSE_WAIT.as_secs());
+            let text = format!(
+                "the record is incomplete: the end of this session ({count} records or more) was not written within {seconds} s"
+            );
+            self.log.say(Level::Error, &text);
+        }
+    }
+}
+
+/// Time for a record.
+pub(super) fn now() -> Instant {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Instant(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// Random bytes. Without any the salts would be guessable: what they keep secret is then not kept.
+fn entropy(bytes: &mut [u8]) {
+    if getrandom::fill(bytes).is_err() {
+        // /dev/urandom gone and the system call refused: the time and the address space are better than zeros.
+        use std::hash::{BuildHasher as _, RandomState};
+        for part in bytes.chunks_mut(8) {
+            let random = RandomState::new().hash_one(now().0).to_le_bytes();
+            part.iter_mut().zip(random).for_each(|(to, from)| *to = from);
+        }
+    }
+}
+
+impl Ledger for StoreLedger {
+    fn step(
+        &self,
+        key: &SessionKey,
+        decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
+    ) -> Result<Stepped, LedgerFailure> {
+        let is_full = self.queue.is_full();
+        if is_full && self.durability != Durability::Bounded {
+            if self.on_failure == OnFailure::Refuse {
+                return Err(LedgerFailure(FULL.into()));
+            }
+            let receipt = self.memory.step_with(key, decide, |sequence, step| {
+                let decision = step.decision;
+                framegate_guard::ledger::Receipt { sequence, decision, recorded: None }
+            });
+            self.queue.miss(now(), FULL);
+            return Ok(Stepped::Committed(receipt));
+        }
+        let stepped = self.memory.step_with(key, decide, |sequence, step| {
+            let Some(mut record) = step.record else { return Err(sequence) };
+            let decision = step.decision;
+            record.is_waived = self.durability == Durability::Bounded;
+            let slot = Arc::<Slot>::default();
+            // Still inside the step: records stand in the order of the decisions.
+            self.queue.push(What::Call { step: sequence, record, slot: Arc::clone(&slot) }, now());
+            if self.durability == Durability::Bounded && !is_full {
+                let receipt = framegate_guard::ledger::Receipt { sequence, decision, recorded: None };
+                return Ok(Stepped::Committed(receipt));
+            }
+            let commit = Box::pin(Waiting { slot, sequence, decision });
+            Ok(Stepped::Waiting { sequence, commit })
+        });
+        stepped.map_err(|sequence| {
+            self.undo(key, sequence);
+            LedgerFailure("a decision came without anything to record".into())
+        })
+    }
+
+    fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure> {
+        self.memory.settle(key, sequence, how)
+    }
+
+    fn undo(&self, key: &SessionKey, sequence: u64) {
+        self.memory.undo(key, sequence);
+    }
+
+    fn note(&self, event: Event) {
+        self.queue.push(What::Event(event), now());
+    }
+
+    fn room(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+        self.queue
+            .is_full()
+            .then(|| -> Pin<Box<dyn Future<Output = ()> + Send>> { Box::pin(self.queue.room()) })
+    }
+}

@@ -1,0 +1,112 @@
+//! Where and how the record is kept.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use framegate_guard::store::entries::{Keep, Redact};
+
+use crate::args::{StoreArgs, StoreContent, StoreFailure, TypedDurability};
+use crate::redact;
+
+/// What happens to a call whose record cannot be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnFailure {
+    /// It goes through, and is counted.
+    Allow,
+    /// It is refused.
+    #[default]
+    Refuse,
+}
+
+/// When a verdict is released.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// When its record waits in memory: *record, then act* is waived.
+    Bounded,
+    /// When its record survives a power cut.
+    Full,
+    /// When its record survives the death of this process.
+    #[default]
+    Normal,
+}
+
+impl Durability {
+    /// Its name, as it is typed and recorded.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bounded => "bounded",
+            Self::Full => "full",
+            Self::Normal => "normal",
+        }
+    }
+}
+
+/// Where and how the record is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct StoreSettings {
+    pub(crate) file: PathBuf,
+    pub(crate) keep: Keep,
+    pub(crate) on_failure: OnFailure,
+    pub(crate) durability: Durability,
+}
+
+impl StoreSettings {
+    /// What was typed, as it is meant; nothing when no record is kept.
+    ///
+    /// # Errors
+    /// When nothing says where the record is to be kept.
+    pub(crate) fn of(args: &StoreArgs, has_policy: bool, monitors: bool) -> Result<Option<Self>, String> {
+        let file = match &args.store {
+            Some(file) if file.as_os_str() == "none" => return Ok(None),
+            Some(file) => file.clone(),
+            None if has_policy => default_file()?,
+            None => return Ok(None),
+        };
+        let keep = match args.store_content {
+            StoreContent::Full => Keep::Full,
+            StoreContent::None => Keep::None,
+            StoreContent::Redacted => Keep::Redacted(&Credentials),
+        };
+        let on_failure = match args.store_failure {
+            Some(StoreFailure::Allow) => OnFailure::Allow,
+            Some(StoreFailure::Refuse) => OnFailure::Refuse,
+            // Nothing is refused there, unless it was asked for.
+            None if monitors => OnFailure::Allow,
+            None => OnFailure::Refuse,
+        };
+        let durability = match args.durability {
+            TypedDurability::Bounded => Durability::Bounded,
+            TypedDurability::Full => Durability::Full,
+            TypedDurability::Normal => Durability::Normal,
+        };
+        Ok(Some(Self { file, keep, on_failure, durability }))
+    }
+}
+
+/// What logs do not show, a redacted record does not keep.
+struct Credentials;
+
+impl Redact for Credentials {
+    fn redact(&self, bytes: &[u8]) -> Option<(Vec<u8>, Vec<String>)> {
+        match redact::json(Bytes::copy_from_slice(bytes)) {
+            Ok(found) if found.secrets.is_empty() => None,
+            Ok(found) => Some((found.bytes.to_vec(), found.secrets)),
+            Err(_) => redact::bytes(bytes).map(|redacted| (redacted, Vec::new())),
+        }
+    }
+
+    fn without(&self, text: &str, secrets: &[String]) -> String {
+        redact::without(text, secrets)
+    }
+}
+
+/// The store of whoever gives none: in the user's state directory (XDG Base Directory Specification).
+///
+/// # Errors
+/// When nothing says where that is.
+fn default_file() -> Result<PathBuf, String> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
+    let none = "there is no place for the record of decisions: neither XDG_STATE_HOME nor HOME is set; give --store FILE, or --store none to keep no record";
+    Ok(state.ok_or(none)?.join("framegate/record.db"))
+}

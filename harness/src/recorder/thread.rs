@@ -1,0 +1,166 @@
+//! The thread that writes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use framegate_guard::ledger::{Ledger as _, LedgerFailure, MemoryLedger, Recorded, SessionKey};
+use framegate_guard::store::StoreError;
+use framegate_guard::store::event::{Event, FrameRecord, FrameSent, Peer, Sent};
+use framegate_guard::store::sqlite::Store;
+use framegate_guard::store::writer::Writer;
+
+use super::checkpoints::Checkpoints;
+use super::ledger::now;
+use super::queue::{Item, Queue, What};
+use crate::calls::{CallLog, Level};
+
+/// Entries of one transaction: a step waits for those before it, and memory for all of them.
+pub(super) const GROUP_MAX: usize = 512;
+/// How long after a failure what nobody waits for is tried again.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// Writes what waits, group by group.
+#[derive(Debug)]
+pub(super) struct Scribe {
+    pub(super) store: Store,
+    pub(super) checkpoints: Checkpoints,
+    pub(super) writer: Writer,
+    pub(super) queue: Arc<Queue>,
+    /// Where a call that is refused is taken back.
+    pub(super) memory: Arc<MemoryLedger>,
+    pub(super) key: SessionKey,
+    /// Calls go through when their record cannot be written.
+    pub(super) lets_through: bool,
+    /// Calls have gone through already: their records are kept until they can be written.
+    pub(super) is_bounded: bool,
+    pub(super) log: Arc<CallLog>,
+    /// The last transaction failed.
+    pub(super) failing: bool,
+}
+
+impl Scribe {
+    pub(super) fn run(mut self) {
+        // The session is in the record from its start, whether or not it ever calls.
+        let mut items = Vec::new();
+        loop {
+            match self.write(&mut items) {
+                Ok(recorded) => self.release(items, &recorded),
+                Err(why) => {
+                    self.writer.undone();
+                    self.failed(items, &why);
+                    if self.queue.is_closing() {
+                        return self.give_up(&why);
+                    }
+                    self.queue.pause(RETRY, self.is_bounded);
+                }
+            }
+            items = self.queue.take(GROUP_MAX);
+            if items.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// One transaction.
+    fn write(&mut self, items: &mut [Item]) -> Result<Vec<Option<Recorded>>, StoreError> {
+        let mut to = self.store.begin()?;
+        self.writer.session(&mut to, now())?;
+        let gap = self.queue.gap();
+        if let Some(gap) = &gap {
+            self.writer.gap(&mut to, gap, now())?;
+        }
+        let mut recorded = Vec::with_capacity(items.len());
+        for item in items {
+            let flow = item.flow.text();
+            recorded.push(match &item.what {
+                What::Call { step, record, .. } => {
+                    Some(self.writer.call(&mut to, (*step, record), flow, item.time)?)
+                }
+                What::Event(event) => {
+                    self.writer.event(&mut to, event, flow, item.time)?;
+                    None
+                }
+            });
+        }
+        to.commit()?;
+        self.writer.committed();
+        self.checkpoints.written();
+        if let Some(gap) = gap {
+            self.queue.gap_recorded(&gap);
+        }
+        Ok(recorded)
+    }
+
+    fn release(&mut self, items: Vec<Item>, recorded: &[Option<Recorded>]) {
+        if std::mem::take(&mut self.failing) {
+            self.log.say(Level::Warn, "the record can be written again");
+        }
+        for (item, recorded) in items.into_iter().zip(recorded) {
+            if let What::Call { slot, .. } = item.what {
+                slot.settle(Ok(*recorded));
+            }
+        }
+    }
+
+    /// Nothing of these was written. Calls that wait, and all that came meanwhile, get their answer now: an attempt
+    /// may have taken as long as a call may wait. The rest is kept.
+    fn failed(&mut self, items: Vec<Item>, why: &StoreError) {
+        let why = why.to_string();
+        if !std::mem::replace(&mut self.failing, true) {
+            let then = match (self.is_bounded, self.lets_through) {
+                (true, _) => "what happens is kept in memory until it can be",
+                (_, true) => "calls go through unrecorded until it can be",
+                (_, false) => "calls are refused until it can be",
+            };
+            self.log.say(Level::Error, &format!("the record cannot be written: {why}; {then}"));
+        }
+        if self.is_bounded {
+            return self.queue.put_back(items);
+        }
+        let all = items.into_iter().chain(self.queue.take_all());
+        let kept = all.map(|item| self.unrecorded(item, &why)).collect();
+        self.queue.put_back(kept);
+    }
+
+    /// A call gets its answer; what is left of it in the record is its frame.
+    fn unrecorded(&self, item: Item, why: &str) -> Item {
+        let Item { what, time, flow } = item;
+        let (step, record, slot) = match what {
+            What::Call { step, record, slot } => (step, record, slot),
+            what => return Item { what, time, flow },
+        };
+        let sent = match record.sent {
+            _ if !self.lets_through => FrameSent::No,
+            Sent::Edited => FrameSent::Edited,
+            Sent::No => FrameSent::No,
+            Sent::Verbatim => FrameSent::Verbatim,
+        };
+        if self.lets_through {
+            self.queue.miss(time, why);
+            slot.settle(Ok(None));
+        } else {
+            self.memory.undo(&self.key, step);
+            slot.settle(Err(LedgerFailure(why.to_owned())));
+        }
+        let frame = FrameRecord {
+            from: Peer::Client,
+            method: "tools/call".to_owned(),
+            reason: "no record".to_owned(),
+            rule: String::new(),
+            frame: Some(record.frame),
+            out: None,
+            sent,
+            heard: None,
+            frame_bytes: None,
+        };
+        Item { what: What::Event(Event::Frame(frame)), time, flow }
+    }
+
+    fn give_up(&self, why: &StoreError) {
+        let count = self.queue.len();
+        let text = format!(
+            "the record is incomplete: the last {count} entries of this session could not be written: {why}"
+        );
+        self.log.say(Level::Error, &text);
+    }
+}
