@@ -9,6 +9,7 @@
 //! - [`case`] reads one reproduction case, [`player`] plays its client side, [`checks`] compares.
 //! - [`adapter`] turns a case's neutral `guard` object into a policy; [`guarded`] is a session under one;
 //!   [`policy_case`] reads the cases of `framegate test`.
+//! - [`stored`] reads a store as the binary wrote it.
 //! - [`transcript`] holds recorded sessions and the awkward ways to cut them; the replaying server
 //!   and the replaying client share it, so both sides agree on whose turn it is.
 //! - [`process`] looks at `/proc`: who is left, who is a zombie, how much memory was used.
@@ -27,11 +28,13 @@ pub mod policy_case;
 pub mod process;
 pub mod scan;
 pub mod server;
+pub mod stored;
 pub mod transcript;
 pub mod wrapper;
 
 pub use guarded::Guarded;
 pub use player::{Outcome, play};
+pub use stored::Stored;
 pub use wrapper::Wrapper;
 
 /// The wrapper under test and the fake server, as the calling test target knows them.

@@ -344,7 +344,7 @@ fn a_call_of_the_default_limit_passes_and_one_byte_more_is_refused() {
 fn run(options: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
     command.arg("run").args(options).args(["--", "touch", "/no/such/folder/started"]);
-    command.stdin(Stdio::null()).output().unwrap()
+    command.env("FRAMEGATE_STORE", "none").stdin(Stdio::null()).output().unwrap()
 }
 
 fn said(output: &Output) -> String {

@@ -48,7 +48,9 @@ pub(crate) fn under_policy(name: &str, client: &Client<'_>, server: &Server<'_>,
     let scratch = scratch(name);
     let file = scratch.join("policy.yaml");
     fs::write(&file, policy).expect("write the policy");
-    let options = ["--policy".to_owned(), file.display().to_string()];
+    // Nobody's own record is written to.
+    let options = ["--store", "none", "--policy"].map(str::to_owned);
+    let options = [&options[..], &[file.display().to_string()]].concat();
     let direct = session(&scratch, "direct", client, |folder| server(folder));
     let guarded = session(&scratch, "guarded", client, |folder| wrap(folder, &options, &server(folder)));
     let folder = scratch.join("guarded");
