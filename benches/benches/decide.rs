@@ -4,7 +4,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use framegate_guard::json::{Document, Limits};
-use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Step};
+use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Step, Stepped};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::Session;
 use framegate_guard::world::{Instant, Unknown, World};
@@ -85,9 +85,9 @@ fn decide(c: &mut Criterion) {
                     let call = Call { tool: "write", id: None, arguments };
                     let decision = guard.decide(&call, &session, past, &Still);
                     assert_eq!(decision.outcome, Outcome::Allow);
-                    Step { decision: Arc::new(decision), is_sent: false }
+                    Step { decision: Arc::new(decision), is_sent: false, record: None }
                 });
-                receipt.map(|receipt| receipt.sequence)
+                receipt.and_then(Stepped::wait).map(|receipt| receipt.sequence)
             });
         });
     }

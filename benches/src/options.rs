@@ -19,9 +19,10 @@ WHAT
   all         all of these
 
 options
-  --framegate PATH|none   the binary behind the columns `framegate`, `framegate --quiet` and
-                          `framegate --quiet --policy` (benches/policy.yaml)
-                          (default: the one beside this program)
+  --framegate PATH|none   the binary behind the columns `framegate`, `framegate --quiet`,
+                          `guarded` (--quiet --policy benches/policy.yaml --store none),
+                          `guarded and recorded` and the same with --durability full and bounded
+                          (default: the one beside this program); records are kept beside it
   --column NAME=COMMAND   adds a column; the word {} in COMMAND stands for the server's
                           command line; words are cut at spaces, nothing is quoted
   --pin CPU|none|both     rtt and pipelined on one core, spread, or both (default: both, core 0)
@@ -133,14 +134,25 @@ impl Options {
                 let path = path.canonicalize().map_err(|error| format!("`{value}`: {error}"))?;
                 let path = path.to_string_lossy().into_owned();
                 let policy = concat!("--policy=", env!("CARGO_MANIFEST_DIR"), "/policy.yaml");
-                let flags: [(&str, &[&str]); 3] = [
-                    ("framegate", &[]),
-                    ("framegate --quiet", &["--quiet"]),
-                    ("framegate --quiet --policy", &["--quiet", policy]),
+                let stores = Stores::beside(Path::new(&path))?;
+                let recorded =
+                    |how: &str| [format!("--store={}", stores.file(how)), format!("--durability={how}")];
+                let (normal, full, bounded) = (recorded("normal"), recorded("full"), recorded("bounded"));
+                let guarded = ["--quiet", policy];
+                let with = |more: &[String]| -> Vec<String> {
+                    guarded.iter().map(|flag| (*flag).to_owned()).chain(more.iter().cloned()).collect()
+                };
+                let flags: [(&str, Vec<String>); 6] = [
+                    ("framegate", Vec::new()),
+                    ("framegate --quiet", vec!["--quiet".to_owned()]),
+                    ("guarded", with(&["--store=none".to_owned()])),
+                    ("guarded and recorded", with(&normal)),
+                    ("... --durability full", with(&full)),
+                    ("... --durability bounded", with(&bounded)),
                 ];
                 for (name, flags) in flags {
                     let mut argv = vec![path.clone(), "run".to_owned()];
-                    argv.extend(flags.iter().map(|flag| (*flag).to_owned()));
+                    argv.extend(flags);
                     argv.push("--".to_owned());
                     argv.extend_from_slice(server);
                     self.columns.push(Column { name: name.to_owned(), argv });
@@ -167,6 +179,24 @@ impl Options {
             _ => return Err(format!("unknown option `{name}`; see --help")),
         }
         Ok(())
+    }
+}
+
+/// A folder for this run's records, on the disk that the programs are on: a folder for temporary files is often
+/// no disk, where a sync costs nothing.
+struct Stores(PathBuf);
+
+impl Stores {
+    fn beside(program: &Path) -> Result<Stores, String> {
+        let folder = program.with_file_name("compare-stores");
+        // What an earlier run left.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
+        Ok(Stores(folder))
+    }
+
+    fn file(&self, how: &str) -> String {
+        self.0.join(format!("{how}-{}.db", std::process::id())).to_string_lossy().into_owned()
     }
 }
 
