@@ -1,7 +1,5 @@
 //! Several processes, one store; and two proxies one behind the other.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 

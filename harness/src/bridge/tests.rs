@@ -75,6 +75,8 @@ impl Rig {
             world: Arc::new(Disk::new(Path::new("."))),
             log,
             noise: None,
+            without_policy: false,
+            annotates: false,
         });
         let pipe = || tokio::io::duplex(16 * 1024 * 1024);
         let ((client_says, from_client), (to_client, client_hears)) = (pipe(), pipe());
