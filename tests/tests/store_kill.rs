@@ -113,6 +113,10 @@ fn kill_again_and_again(rounds: u64, extra: &[&str]) {
     // Nothing of what was read on the way has changed since.
     let whole = Stored::read(&file).unwrap();
     assert_eq!(whole.records, stored.records);
+    let verified = Command::new(env!("CARGO_BIN_EXE_framegate-under-test")).arg("verify").arg(&file).output();
+    let verified = verified.unwrap();
+    let said = [verified.stdout, verified.stderr].concat();
+    assert_eq!(verified.status.code(), Some(0), "seed {seed}: {}", String::from_utf8_lossy(&said));
     assert!(reached > 0, "no kill came after a call");
 }
 

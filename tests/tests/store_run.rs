@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use framegate_tests::guarded::{INITIALIZE, INITIALIZED, Start, call};
+use framegate_tests::guarded::{Start, call};
 use framegate_tests::{Guarded, Stored};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -32,6 +32,10 @@ impl Session {
 
     fn end(mut self) -> Stored {
         self.guarded.end();
+        let mut verify = std::process::Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+        let output = verify.args(["verify", "--fidelity"]).arg(self.file()).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&said));
         Stored::read(&self.file()).unwrap()
     }
 }
@@ -170,9 +174,12 @@ fn content_is_kept_as_asked() {
         ("redacted", Some(r#"{"password":"***"}"#)),
         ("none", None),
     ] {
-        let mut session = start(Some(POLICY), &["--store-content", content], json!([tools()]));
+        let options = ["--store-content", content, "--log", "debug"];
+        let mut session = start(Some(POLICY), &options, json!([tools()]));
         session.guarded.open();
         session.guarded.call("1", "touch", r#"{"password":"hunter2-MARK"}"#);
+        // C116: what the file keeps is in no log.
+        assert!(!session.guarded.stderr().contains("MARK"), "{}", session.guarded.stderr());
         let stored = session.end();
         let call = one(&stored, "call");
         assert!(call["x"]["arguments"].is_string(), "committed to in any case");
@@ -203,5 +210,4 @@ fn the_record_of_whoever_says_nothing_is_in_the_state_directory_and_private() {
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
     assert_eq!(one(&Stored::read(&file).unwrap(), "session")["content"], "full");
-    let _ = (INITIALIZE, INITIALIZED);
 }

@@ -16,6 +16,7 @@ use framegate_guard::store::writer::{SessionRecord, Writer};
 use framegate_guard::world::Instant;
 
 use super::checkpoints::Checkpoints;
+use super::entropy::entropy;
 use super::queue::{Queue, Slot, Waiting, What};
 use super::settings::{Durability, OnFailure, StoreSettings};
 use super::thread::Scribe;
@@ -121,18 +122,6 @@ impl StoreLedger {
 pub(super) fn now() -> Instant {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Instant(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
-}
-
-/// Random bytes. Without any the salts would be guessable: what they keep secret is then not kept.
-fn entropy(bytes: &mut [u8]) {
-    if getrandom::fill(bytes).is_err() {
-        // /dev/urandom gone and the system call refused: the time and the address space are better than zeros.
-        use std::hash::{BuildHasher as _, RandomState};
-        for part in bytes.chunks_mut(8) {
-            let random = RandomState::new().hash_one(now().0).to_le_bytes();
-            part.iter_mut().zip(random).for_each(|(to, from)| *to = from);
-        }
-    }
 }
 
 impl Ledger for StoreLedger {

@@ -18,6 +18,7 @@
 //! * What waits is bounded in bytes and in number ([`queue`]).
 
 mod checkpoints;
+mod entropy;
 mod flow;
 mod ledger;
 mod queue;

@@ -110,3 +110,50 @@ fn default_file() -> Result<PathBuf, String> {
     let none = "there is no place for the record of decisions: neither XDG_STATE_HOME nor HOME is set; give --store FILE, or --store none to keep no record";
     Ok(state.ok_or(none)?.join("framegate/record.db"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(store: Option<&str>, store_failure: Option<StoreFailure>) -> StoreArgs {
+        StoreArgs {
+            store: store.map(PathBuf::from),
+            store_content: StoreContent::Full,
+            store_failure,
+            durability: TypedDurability::Normal,
+            annotate: false,
+        }
+    }
+
+    #[test]
+    fn a_record_is_kept_where_there_is_a_policy_or_it_is_asked_for() {
+        let file = |store, has_policy| {
+            let settings = StoreSettings::of(&args(store, None), has_policy, false).unwrap();
+            settings.map(|settings| settings.file)
+        };
+        assert_eq!(file(None, false), None);
+        assert_eq!(file(Some("none"), true), None);
+        assert_eq!(file(Some("r.db"), false), Some("r.db".into()));
+        assert!(file(None, true).is_none_or(|file| file.ends_with("framegate/record.db")));
+    }
+
+    #[test]
+    fn monitor_mode_refuses_nothing_unless_told_to() {
+        let then = |given, monitors| {
+            StoreSettings::of(&args(Some("r.db"), given), true, monitors).unwrap().unwrap().on_failure
+        };
+        assert_eq!((then(None, false), then(None, true)), (OnFailure::Refuse, OnFailure::Allow));
+        assert_eq!(then(Some(StoreFailure::Refuse), true), OnFailure::Refuse);
+        assert_eq!(then(Some(StoreFailure::Allow), false), OnFailure::Allow);
+    }
+
+    #[test]
+    fn what_is_redacted_is_not_repeated_about_it() {
+        let arguments = br#"{"password":"hunter2","x":1}"#;
+        let (kept, secrets) = Credentials.redact(arguments).unwrap();
+        assert!(!String::from_utf8(kept).unwrap().contains("hunter2"));
+        let about = Credentials.without(r#"[{"reason":"`password`: got `hunter2`"}]"#, &secrets);
+        assert!(!about.contains("hunter2"), "{about}");
+        assert!(Credentials.redact(br#"{"x":1}"#).is_none());
+    }
+}
