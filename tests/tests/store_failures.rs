@@ -153,6 +153,22 @@ fn a_held_call_that_is_cancelled_is_recorded_as_never_sent() {
     assert_eq!((&end["how"], &end["sent"]), (&json!("cancelled"), &json!("no")));
 }
 
+#[test]
+fn a_file_that_is_taken_away_gets_no_more_records_and_no_call_goes_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, away) = (folder.path().join("record.db"), folder.path().join("away.db"));
+    let mut guarded = start(&file, &[]);
+    guarded.open();
+    assert!(ran(&guarded.call("1", "touch", "{}")));
+    std::fs::rename(&file, &away).unwrap();
+    let refused = guarded.call("2", "touch", "{}");
+    assert!(refused.to_string().contains("was moved, deleted or replaced"), "{refused}");
+    std::fs::rename(&away, &file).unwrap();
+    assert!(ran(&guarded.call("3", "touch", "{}")));
+    guarded.end();
+    assert_eq!(Stored::read(&file).unwrap().of("call").count(), 2);
+}
+
 // === a store that cannot be opened ===
 
 fn refused(file: &str) -> Output {

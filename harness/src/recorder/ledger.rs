@@ -19,7 +19,7 @@ use super::checkpoints::Checkpoints;
 use super::entropy::entropy;
 use super::queue::{Queue, Slot, Waiting, What};
 use super::settings::{Durability, OnFailure, StoreSettings};
-use super::thread::Scribe;
+use super::thread::{Place, Scribe};
 use crate::calls::{CallLog, Level};
 
 /// How long what waits at the end of a session may take to be written.
@@ -72,6 +72,7 @@ impl StoreLedger {
         queue.lock().flow.begin(salt);
         let scribe = Scribe {
             store,
+            file: Place::of(&settings.file).map_err(|why| failed(&why))?,
             checkpoints: Checkpoints::start(&settings.file, log).map_err(|why| failed(&why))?,
             writer: Writer::new(about, settings.keep),
             queue: Arc::clone(&queue),

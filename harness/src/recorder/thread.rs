@@ -1,5 +1,6 @@
 //! The thread that writes.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +20,43 @@ pub(super) const GROUP_MAX: usize = 512;
 /// How long after a failure what nobody waits for is tried again.
 const RETRY: Duration = Duration::from_millis(250);
 
+/// Which file is written, by name and by what it is: SQLite goes on writing to one that was deleted, and nobody would
+/// ever read that.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
+impl Place {
+    /// The file that was opened just now.
+    pub(super) fn of(path: &Path) -> std::io::Result<Place> {
+        Ok(Place { path: path.to_owned(), id: id(path)? })
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if id(&self.path).is_ok_and(|id| id == self.id) {
+            return Ok(());
+        }
+        let path = self.path.display();
+        Err(StoreError::Os(format!(
+            "`{path}` was moved, deleted or replaced while it was in use; put it back, or start the session anew"
+        )))
+    }
+}
+
+fn id(path: &Path) -> std::io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let found = std::fs::metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
 /// Writes what waits, group by group.
 #[derive(Debug)]
 pub(super) struct Scribe {
     pub(super) store: Store,
+    pub(super) file: Place,
     pub(super) checkpoints: Checkpoints,
     pub(super) writer: Writer,
     pub(super) queue: Arc<Queue>,
@@ -63,6 +97,7 @@ impl Scribe {
 
     /// One transaction.
     fn write(&mut self, items: &mut [Item]) -> Result<Vec<Option<Recorded>>, StoreError> {
+        self.file.check()?;
         let mut to = self.store.begin()?;
         self.writer.session(&mut to, now())?;
         let gap = self.queue.gap();
