@@ -113,7 +113,9 @@ impl Entry {
     /// A foreign string: clipped, and then with its hash beside it.
     #[must_use]
     pub fn foreign(self, key: &str, value: &str) -> Entry {
-        match value.char_indices().nth(CLIPPED_CHARS) {
+        // A character is a byte or more.
+        let end = if value.len() <= CLIPPED_CHARS { None } else { value.char_indices().nth(CLIPPED_CHARS) };
+        match end {
             None => self.text(key, value),
             Some((end, _)) => {
                 let head = value.get(..end).unwrap_or_default();

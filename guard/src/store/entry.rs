@@ -12,6 +12,9 @@ pub const DROPPED: &str = "dropped";
 /// Shorter bytes cost less than the reference to them.
 pub const SHARED_BYTES_MIN: usize = 256;
 
+/// What a call's record takes.
+const MEMBERS_BYTES: usize = 512;
+
 /// A record that has no number, time or hash yet.
 #[derive(Debug, Clone)]
 pub struct Entry {
@@ -46,12 +49,16 @@ impl Entry {
     /// Of this kind.
     #[must_use]
     pub fn new(kind: &str) -> Entry {
-        Entry { members: String::new(), contents: Vec::new() }.text("kind", kind)
+        Entry { members: String::with_capacity(MEMBERS_BYTES), contents: Vec::new() }.text("kind", kind)
     }
 
     /// A string.
     #[must_use]
     pub fn text(self, key: &str, value: &str) -> Entry {
+        // Most strings are written as they are; building a value for each takes longer than the hash.
+        if value.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+            return self.pieces(key, &["\"", value, "\""]);
+        }
         let value = serde_json::Value::from(value);
         self.raw(key, &value.to_string())
     }
@@ -65,7 +72,7 @@ impl Entry {
     /// A hash.
     #[must_use]
     pub fn hash(self, key: &str, value: &Hash) -> Entry {
-        self.raw(key, &format!("\"{value}\""))
+        self.pieces(key, &["\"", &value.to_string(), "\""])
     }
 
     /// True; what is false is left out.
@@ -84,8 +91,14 @@ impl Entry {
     /// A value as JSON in the one spelling of bodies: no white space, strings escaped only where JSON demands it,
     /// integers only.
     #[must_use]
-    pub fn raw(mut self, key: &str, json: &str) -> Entry {
-        let _ = write!(self.members, "\"{key}\":{json},");
+    pub fn raw(self, key: &str, json: &str) -> Entry {
+        self.pieces(key, &[json])
+    }
+
+    fn pieces(mut self, key: &str, pieces: &[&str]) -> Entry {
+        self.members.extend(["\"", key, "\":"]);
+        self.members.extend(pieces.iter().copied());
+        self.members.push(',');
         self
     }
 
@@ -121,7 +134,8 @@ impl Entry {
     #[must_use]
     pub fn body(&self, sequence: u64, time: i64, salts: &[Salt]) -> String {
         let mut body = String::with_capacity(self.members.len() + 64 + 100 * self.contents.len());
-        let _ = write!(body, "{{\"seq\":{sequence},\"time\":{time},{}", self.members);
+        let _ = write!(body, "{{\"seq\":{sequence},\"time\":{time},");
+        body.push_str(&self.members);
         let mut dropped = self.contents.iter().filter(|content| content.keep == Keep::Not).peekable();
         if dropped.peek().is_some() {
             // Else content that is missing would look like content that somebody took away.
@@ -134,7 +148,7 @@ impl Entry {
             body.push_str("\"x\":{");
             for (content, salt) in self.contents.iter().zip(salts) {
                 let hash = super::chain::commit(salt, content.field, &content.bytes);
-                let _ = write!(body, "\"{}\":\"{hash}\",", content.field);
+                body.extend(["\"", content.field, "\":\"", &hash.to_string(), "\","]);
             }
             body.pop();
             body.push('}');
