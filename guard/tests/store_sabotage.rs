@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use framegate_guard::store::lines::{Lines, line};
-use framegate_guard::store::sqlite::Store;
+use framegate_guard::store::retain::{EXCEPT, Removal};
+use framegate_guard::store::sqlite::{Durability, Store};
 use framegate_guard::store::verify::{KnownHead, NoWatch, Options, Place};
+use framegate_guard::world::Instant;
 use rusqlite::Connection;
 use store_common::{Dice, fill, first, place, verify};
 
@@ -320,4 +322,36 @@ fn a_cut_end_is_known_by_a_head_that_was_seen() {
     let report = verify(&path, known(head));
     assert_eq!(first(&report), Some(&Place::File));
     assert!(report.faults[0].what.contains("end was cut"));
+}
+
+#[test]
+fn what_was_removed_on_purpose_is_no_loss_and_the_rest_is() {
+    let (_folder, path) = place();
+    fill(&path, 60, &mut Dice(21));
+    let mut store = Store::open(&path, Durability::Normal, store_common::entropy).unwrap();
+    let redact = Removal { from: 5, to: 20, fields: &["arguments"], except: &[], why: "redact" };
+    assert!(store.remove(&redact, Instant(5)).unwrap() > 0);
+    let age = Removal { from: 1, to: 40, fields: &[], except: &EXCEPT, why: "age" };
+    assert!(store.remove(&age, Instant(5)).unwrap() > 0);
+    drop(store);
+    let agree = |expected: Option<&Place>| {
+        let report = verify(&path, Options::default());
+        assert_eq!(first(&report), expected, "{:?}", report.faults);
+        let theirs = python(&[], &[&path]).remove(0);
+        assert_eq!(theirs.0, format!("head {}", report.head));
+        let place = expected.map_or("whole".to_owned(), ToString::to_string);
+        assert_eq!(theirs.1.split(": ").next().unwrap(), place);
+    };
+    agree(None);
+    // Of a kind that was excepted, in the range; then one beyond it.
+    let store = Connection::open(&path).unwrap();
+    assert!(!numbers(&store, "SELECT seq FROM contents WHERE seq <= 40").is_empty());
+    for after in [40, 0] {
+        let sql = "SELECT seq, field FROM contents WHERE seq > ?1 ORDER BY seq, field LIMIT 1";
+        let found =
+            store.query_row(sql, [after], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)));
+        let (seq, field) = found.unwrap();
+        store.execute("DELETE FROM contents WHERE seq = ?1 AND field = ?2", (seq, &field)).unwrap();
+        agree(Some(&content(seq, &field)));
+    }
 }

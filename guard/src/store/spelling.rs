@@ -390,4 +390,95 @@ mod tests {
         }
         assert!(Body::read("{\"seq\":1,\"time\":1,\"kind\":\"k\"}").is_ok());
     }
+
+    /// The stupid twin: what is printed again with the same bytes, in some order, is in the one spelling. (The order
+    /// of keys is free, and printed as it likes; equal keys are printed once.)
+    fn twin(text: &str) -> bool {
+        fn is_plain(value: &serde_json::Value, depth: usize) -> bool {
+            match value {
+                serde_json::Value::Number(number) => !number.is_f64(),
+                serde_json::Value::Array(list) => {
+                    depth <= DEPTH_MAX && list.iter().all(|value| is_plain(value, depth + 1))
+                }
+                serde_json::Value::Object(members) => {
+                    depth <= DEPTH_MAX && members.values().all(|value| is_plain(value, depth + 1))
+                }
+                _ => true,
+            }
+        }
+        let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else { return false };
+        let sorted = |text: &str| {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.sort_unstable();
+            bytes
+        };
+        value.is_object() && is_plain(&value, 1) && sorted(&value.to_string()) == sorted(text)
+    }
+
+    const WORDS: [&str; 40] = [
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        ",",
+        ":",
+        "\"a\"",
+        "\"b\":",
+        "\"a\":1",
+        "0",
+        "1",
+        "-",
+        "-0",
+        "12",
+        "1.5",
+        "1e3",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-9223372036854775808",
+        "true",
+        "false",
+        "null",
+        " ",
+        "\n",
+        "\\n",
+        "\\u000a",
+        "\\u0001",
+        "\\u001F",
+        "\\u001f",
+        "\\\"",
+        "\\\\",
+        "\\/",
+        "\u{7f}",
+        "é",
+        "😀",
+        "{}",
+        "[]",
+        "\\u0041",
+        "\\ud800",
+    ];
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn the_spelling_is_what_its_twin_says(
+            start in 0..4_usize,
+            changes in proptest::collection::vec((0..60_usize, 0..4_usize, 0..WORDS.len()), 0..4),
+        ) {
+            let mut text = [
+                "{\"a\":1,\"b\":[1,-2,{\"c\":\"x\\ny\"}],\"d\":{\"e\":null}}",
+                "{\"seq\":1,\"time\":2,\"kind\":\"k\",\"x\":{\"a\":\"0\"}}",
+                "{\"é\":\"😀\\u0001\",\"b\":true,\"c\":[[],{}]}",
+                "{}",
+            ][start].to_owned();
+            for (at, taken, word) in changes {
+                let places: Vec<usize> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+                let from = at % places.len();
+                let to = (from + taken).min(places.len() - 1);
+                text.replace_range(places[from]..places[to], WORDS[word]);
+            }
+            proptest::prop_assert_eq!(members(&text, DEPTH_MAX).is_ok(), twin(&text), "{}", text);
+        }
+    }
 }
