@@ -8,7 +8,7 @@ use clap::builder::BoolishValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::calls::{Level, LogFormat};
+use crate::calls::{Level, LogArguments, LogFormat};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -193,6 +193,10 @@ pub(crate) struct RunArgs {
     /// How to say it
     #[arg(long, value_name = "FORMAT", env = "FRAMEGATE_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: TypedFormat,
+
+    /// What a call's line shows of its arguments: nothing, all but what looks like a credential, or all
+    #[arg(long, value_name = "WHAT", env = "FRAMEGATE_LOG_ARGUMENTS", default_value = "redacted")]
+    pub(crate) log_arguments: ShownArguments,
 
     /// Lines of the server's stdout that are not JSON: pass them on, or divert them to stderr
     #[arg(long, value_name = "WHERE", env = "FRAMEGATE_NOISE", default_value = "pass")]
@@ -435,6 +439,24 @@ pub(crate) enum LogLevel {
 pub(crate) enum TypedFormat {
     Text,
     Json,
+}
+
+/// What is shown of arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShownArguments {
+    Full,
+    None,
+    Redacted,
+}
+
+impl From<ShownArguments> for LogArguments {
+    fn from(typed: ShownArguments) -> LogArguments {
+        match typed {
+            ShownArguments::Full => LogArguments::Full,
+            ShownArguments::None => LogArguments::None,
+            ShownArguments::Redacted => LogArguments::Redacted,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,12 @@
 //! One line a call, and a warning for what a person should know of.
+//!
+//! What is foreign in a line comes last, or has no blanks in it: nothing that a model, a client or a server chose
+//! can stand where a verdict stands.
+
+pub(crate) mod arguments;
 
 mod judged;
+mod named;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,11 +18,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use framegate_guard::Decision;
 use framegate_pump::{
-    Ended, Envelope, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong, visit_ends,
+    Ended, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong, visit_ends,
 };
 
+pub use self::arguments::LogArguments;
 use self::judged::Judged;
+use self::named::Named;
 use crate::child::ServerName;
+use crate::redact;
 use crate::stderr::Stderr;
 
 /// SDK peers written in TypeScript close the connection on a longer line (measured: 1.32, 2.4).
@@ -61,6 +70,7 @@ pub struct CallLog {
     name: ServerName,
     level: Level,
     format: LogFormat,
+    arguments: LogArguments,
     state: Mutex<State>,
     noise_lines: AtomicU64,
     diverts_noise: bool,
@@ -77,6 +87,8 @@ struct State {
 #[derive(Debug)]
 struct OpenCall {
     what: String,
+    /// The start of its arguments; empty where none are shown.
+    arguments: Vec<u8>,
     id: Option<Id>,
     since: Instant,
     /// What was decided on it, where that says more than its outcome: instead of the outcome, or beside it.
@@ -127,6 +139,7 @@ impl CallLog {
             name,
             level,
             format,
+            arguments: LogArguments::default(),
             state: Mutex::default(),
             noise_lines: AtomicU64::new(0),
             diverts_noise: false,
@@ -140,11 +153,20 @@ impl CallLog {
         self
     }
 
+    /// What a call's line shows of its arguments. (Full also shows what looks like a credential elsewhere.)
+    #[must_use]
+    pub fn showing(mut self, arguments: LogArguments) -> Self {
+        self.arguments = arguments;
+        self
+    }
+
     /// Says something at a level.
     pub fn say(&self, level: Level, text: &str) {
         if level > self.level || self.level == Level::Off {
             return;
         }
+        // A warning may quote what a server wrote, an error a command line.
+        let text = if self.arguments == LogArguments::Full { text.into() } else { redact::text(text) };
         let word = match level {
             Level::Warn => "warning",
             Level::Error => "error",
@@ -161,7 +183,7 @@ impl CallLog {
 
     /// A decision on a call, for lines that show it whole.
     pub(crate) fn judged(&self, ticket: Ticket, decision: &Decision) {
-        let Some(judged) = Judged::of(decision, self.level, self.format) else { return };
+        let Some(judged) = Judged::of(decision, (self.level, self.format), self.arguments) else { return };
         if let Some(call) = self.lock().open.get_mut(&ticket) {
             call.judged = Some(judged);
         }
@@ -219,15 +241,18 @@ impl CallLog {
     }
 
     fn open(&self, head: &Head, seen: &Seen<'_>) {
-        let tool =
-            (head.method.as_str() == "tools/call").then(|| tool_name(seen.frame, seen.envelope)).flatten();
-        let what = tool.unwrap_or_else(|| head.method.as_str().into());
+        let is_call = head.method.as_str() == "tools/call";
+        let call = if is_call { Named::of(seen.frame, seen.envelope) } else { Named::default() };
+        let what = call.tool.unwrap_or_else(|| head.method.as_str().into());
+        let arguments = if self.arguments == LogArguments::None { &[] } else { call.arguments };
+        let arguments = arguments.get(..arguments::READ_BYTES_MAX).unwrap_or(arguments);
         let mut state = self.lock();
         if state.open.len() < OPEN_CALLS_MAX {
             state.open.insert(
                 head.ticket,
                 OpenCall {
-                    what: shown(&what),
+                    what: word(&what),
+                    arguments: arguments.to_vec(),
                     id: head.id.clone(),
                     since: Instant::now(),
                     decided: None,
@@ -257,8 +282,13 @@ impl CallLog {
         };
         let now = Instant::now();
         let latency = now.saturating_duration_since(call.since);
-        let line =
-            CallLine { time: clock.text(now), server: &self.name, call, outcome: &outcome, bytes, latency };
+        let time = clock.text(now);
+        let arguments = match call.arguments.as_slice() {
+            [] => "".into(),
+            text => arguments::shown(text, self.arguments),
+        };
+        let server = &self.name;
+        let line = CallLine { time, server, call, arguments, outcome: &outcome, bytes, latency };
         self.stderr.append(line.size(), |out| line.write(out, self.format));
     }
 
@@ -381,38 +411,6 @@ impl Observer for CallLog {
     }
 }
 
-/// The tool's name in a call: near the start of `params`, where every SDK writes it, or
-/// wherever else a whole reading finds it.
-fn tool_name<'a>(frame: &'a Frame, envelope: Option<&Envelope>) -> Option<Cow<'a, str>> {
-    /// Longer calls are named by their method if their name is not where it usually is.
-    const READ_BYTES: usize = 64 * 1024;
-    let body = frame.body();
-    let params = body.get(envelope?.params?.range().start..)?;
-    if let Some(name) = name_in(params) {
-        return Some(name);
-    }
-    if body.len() > READ_BYTES {
-        return None;
-    }
-    let whole = framegate_pump::envelope::peek(body);
-    let params: serde_json::Value = serde_json::from_slice(body.get(whole.params?.range())?).ok()?;
-    params.get("name")?.as_str().map(|name| name.to_owned().into())
-}
-
-fn name_in(params: &[u8]) -> Option<Cow<'_, str>> {
-    let mut name = None;
-    visit_ends(params, &mut |member| {
-        if params.get(member.key) == Some(br#""name""#) {
-            name = params.get(member.value);
-        }
-    })?;
-    let plain = name?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    match memchr::memchr(b'\\', plain) {
-        None => std::str::from_utf8(plain).ok().map(Cow::Borrowed),
-        Some(_) => serde_json::from_slice(name?).ok().map(Cow::Owned),
-    }
-}
-
 /// What an answer says of itself, from its ends.
 pub(crate) fn outcome(body: &[u8]) -> Cow<'static, str> {
     let (mut error, mut result, mut next_key) = (None, None, None);
@@ -484,9 +482,26 @@ fn clipped(text: &str, chars: usize) -> String {
     out
 }
 
+/// The same for a name in a line of words: a blank in it could begin a verdict.
+fn word(name: &str) -> String {
+    let text = shown(name);
+    if !text.contains(char::is_whitespace) {
+        return text;
+    }
+    let one = |c: char| -> Box<dyn Iterator<Item = char>> {
+        if c.is_whitespace() { Box::new(c.escape_unicode()) } else { Box::new(std::iter::once(c)) }
+    };
+    text.chars().flat_map(one).collect()
+}
+
+/// Whether a character shows, and moves nothing.
+pub(crate) fn is_shown(c: char) -> bool {
+    escape(c).count() == 1
+}
+
 fn escape(c: char) -> Box<dyn Iterator<Item = char>> {
     let line_breaks = matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
-    let unseen = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    let unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
     if c.is_control() || line_breaks || unseen {
         Box::new(c.escape_unicode())
     } else {
@@ -543,6 +558,7 @@ struct CallLine<'a> {
     time: &'a str,
     server: &'a ServerName,
     call: &'a OpenCall,
+    arguments: Cow<'a, str>,
     outcome: &'a str,
     bytes: usize,
     latency: Duration,
@@ -560,6 +576,9 @@ impl CallLine<'_> {
             });
             if let (Some(judged), Some(line)) = (&self.call.judged, line.as_object_mut()) {
                 line.insert("decision".to_owned(), judged.json());
+            }
+            if let (false, Some(line)) = (self.arguments.is_empty(), line.as_object_mut()) {
+                line.insert("arguments".to_owned(), self.arguments.as_ref().into());
             }
             let written = writeln!(out, "{line}");
             debug_assert!(written.is_ok(), "a vector takes everything");
@@ -579,7 +598,12 @@ impl CallLine<'_> {
         decimal(micros / 1000, 1, out);
         out.push(b'.');
         decimal(micros % 1000 / 10, 2, out);
-        out.extend_from_slice(b" ms\n");
+        out.extend_from_slice(b" ms");
+        if !self.arguments.is_empty() {
+            out.push(b' ');
+            out.extend_from_slice(self.arguments.as_bytes());
+        }
+        out.push(b'\n');
         if let Some(judged) = &self.call.judged {
             out.extend_from_slice(judged.lines(time, what).as_bytes());
         }
@@ -587,7 +611,7 @@ impl CallLine<'_> {
 
     fn size(&self) -> usize {
         let judged = self.call.judged.as_ref().map_or(0, |judged| judged.size(self.call.what.len()));
-        self.call.what.len() + self.outcome.len() + judged + 128
+        self.call.what.len() + self.arguments.len() + self.outcome.len() + judged + 128
     }
 }
 
@@ -652,5 +676,6 @@ mod tests {
     fn foreign_strings_cannot_forge_a_line() {
         assert_eq!(shown("a\nb\u{1b}[2K\u{2028}c"), "a\\u{a}b\\u{1b}[2K\\u{2028}c");
         assert_eq!(shown(&"x".repeat(500)).chars().count(), SHOWN_CHARS + 1);
+        assert_eq!(word("read ok 1\u{2003}bytes"), "read\\u{20}ok\\u{20}1\\u{2003}bytes");
     }
 }

@@ -63,7 +63,7 @@ mod warden;
 pub mod wire;
 
 pub use bridge::{Bridge, BridgeSettings};
-pub use calls::{CallLog, Level, LogFormat};
+pub use calls::{CallLog, Level, LogArguments, LogFormat};
 pub use child::{ServerCommand, ServerName, StartError, Upstream};
 pub use exit::Exit;
 pub use framegate_guard as guard;

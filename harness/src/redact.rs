@@ -14,7 +14,9 @@ mod value;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use bytes::Bytes;
 use framegate_guard::json::{Document, Fault, Kind, Limits, Value};
 
@@ -39,10 +41,7 @@ pub(crate) struct Redacted {
 /// # Errors
 /// [`Fault`] when it cannot be read for certain; then nothing of it should be shown, or [`text`] of it.
 pub(crate) fn json(source: Bytes) -> Result<Redacted, Fault> {
-    let may_have_one = memchr::memmem::find(&source, b"\\u").is_some()
-        || key::may_be_in(&source)
-        || value::may_be_in(&source);
-    if !may_have_one {
+    if !may_have_one(&source) {
         return Ok(Redacted { bytes: source, secrets: Vec::new() });
     }
     let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
@@ -53,6 +52,24 @@ pub(crate) fn json(source: Bytes) -> Result<Redacted, Fault> {
         return Ok(Redacted { bytes: source, secrets: Vec::new() });
     }
     Ok(Redacted { bytes: hits.spliced(&source), secrets: hits.secrets })
+}
+
+/// Whether a JSON text may have a credential in it: one look, and never wrong about a no. Most calls have none, and
+/// this is all that they cost.
+pub(crate) fn may_have_one(source: &[u8]) -> bool {
+    static NEEDLES: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+    let build = || {
+        // An escape may spell anything.
+        let all = key::NEEDLES.iter().copied().chain(value::words()).chain(["\\u"]);
+        let mut builder = AhoCorasick::builder();
+        builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(all).ok()
+    };
+    NEEDLES.get_or_init(build).as_ref().is_none_or(|needles| needles.is_match(source))
+}
+
+/// What looks like a credential in a JSON text, decoded.
+pub(crate) fn secrets(source: &Bytes) -> Vec<String> {
+    json(source.clone()).map(|found| found.secrets).unwrap_or_default()
 }
 
 /// JSON, or whatever it is, without its credentials; nothing when there are none.
@@ -161,9 +178,12 @@ impl Hits {
         // `{"name":"TOKEN","value":"…"}`, whichever comes first.
         let names = object.members().filter(|(key, _)| key::names(key));
         let of_pair = names.filter_map(|(_, name)| name.as_str()).find_map(key::holds);
+        let is_schema = held.is_some() && key::is_schema(object);
         for (key, value) in object.entries() {
             let name = key.as_str().unwrap_or_default();
             self.key(key, name);
+            let held = held.filter(|_| !is_schema || !key::describes(name));
+            let of_pair = of_pair.filter(|_| !is_schema || !key::describes(name));
             let by_pair = of_pair.filter(|_| key::values(name));
             self.value(value, held.or_else(|| key::holds(name)).or(by_pair));
         }

@@ -328,7 +328,7 @@ impl Inner {
     fn refusal_of(&self, request: &Request, text: &str, receipt: &Receipt) -> Verdict {
         let decision = &*receipt.decision;
         // What the model reads may be kept in a transcript: it learns what is wrong, not the secret again.
-        let secrets = redact::json(decision.arguments.clone()).map(|found| found.secrets).unwrap_or_default();
+        let secrets = redact::secrets(&decision.arguments);
         let text = redact::without(text, &secrets);
         let said = |why: &str| clip_to(&redact::without(why, &secrets), REASON_CHARS_MAX).into_owned();
         let mut machine = json!({

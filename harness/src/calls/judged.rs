@@ -3,7 +3,8 @@
 use framegate_guard::{Decision, Outcome};
 use serde_json::{Value, json};
 
-use super::{Level, LogFormat, clipped};
+use super::{Level, LogArguments, LogFormat, clipped};
+use crate::redact;
 
 /// Reasons of one decision that are written.
 const REASONS_MAX: usize = 20;
@@ -21,12 +22,23 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    pub(super) fn of(decision: &Decision, level: Level, format: LogFormat) -> Option<Judged> {
+    pub(super) fn of(
+        decision: &Decision,
+        (level, format): (Level, LogFormat),
+        arguments: LogArguments,
+    ) -> Option<Judged> {
         if format != LogFormat::Json && level < Level::Debug {
             return None;
         }
         let clip = |text: &str| clipped(text, REASON_CHARS);
-        let reasons = decision.standing().map(|finding| (clip(&finding.check), clip(&finding.reason)));
+        // Only a reason quotes what came; a call that is allowed has none.
+        let shows_all = arguments == LogArguments::Full || decision.findings.is_empty();
+        let secrets = if shows_all { None } else { Some(redact::secrets(&decision.arguments)) };
+        let said = |why: &str| match &secrets {
+            Some(secrets) => clip(&redact::without(why, secrets)),
+            None => clip(why),
+        };
+        let reasons = decision.standing().map(|finding| (clip(&finding.check), said(&finding.reason)));
         Some(Judged {
             outcome: decision.outcome,
             would: decision.would,

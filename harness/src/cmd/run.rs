@@ -58,7 +58,8 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     }
     let command = server_command(&args, stderr);
     let name = args.name.as_deref().map_or_else(|| command.name(), ServerName::given);
-    let log = CallLog::new(stderr.clone(), name.clone(), args.level(), args.format(color));
+    let log = CallLog::new(stderr.clone(), name.clone(), args.level(), args.format(color))
+        .showing(args.log_arguments.into());
     let log = Arc::new(if args.noise == Noise::Stderr { log.diverting_noise() } else { log });
     let names = std::env::vars_os().map(|(name, _)| name);
     variables::unknown(names).iter().for_each(|warning| log.say(Level::Warn, warning));

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
+use framegate_guard::json::Value;
 
 /// Longer ones are no names.
 pub(super) const NAME_BYTES_MAX: usize = 128;
@@ -197,7 +198,7 @@ const NO_TOKEN: &[&str] = &[
 ];
 
 /// Without one of these there is no name of a credential. (`api_key`, `session id`: the pairs' words too.)
-const NEEDLES: &[&str] = &[
+pub(super) const NEEDLES: &[&str] = &[
     "auth",
     "bearer",
     "connection",
@@ -248,9 +249,34 @@ pub(super) fn values(key: &str) -> bool {
         .any(|word| key.eq_ignore_ascii_case(word))
 }
 
+/// Whether an object says what a value looks like, as a tool's schema does for an argument `token`.
+pub(super) fn is_schema(object: Value<'_>) -> bool {
+    const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
+    let names = |value: Value<'_>| value.as_str().is_some_and(|name| TYPES.contains(&name));
+    object.get("type").is_some_and(|kind| names(kind) || !kind.is_empty() && kind.items().all(names))
+}
+
+/// Whether a member of a schema is about the value, and holds none.
+pub(super) fn describes(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "$ref",
+        "$schema",
+        "contentEncoding",
+        "description",
+        "format",
+        "pattern",
+        "required",
+        "title",
+        "type",
+    ];
+    WORDS.contains(&name)
+        || ["min", "max", "exclusive", "multiple"].iter().any(|start| name.starts_with(start))
+}
+
 /// Whether a name says that a credential lies under it.
 pub(super) fn holds(name: &str) -> Option<Holds> {
-    if name.len() > NAME_BYTES_MAX || !may_be_in(name.as_bytes()) {
+    // `/etc/passwd` is a path, not a name.
+    if name.len() > NAME_BYTES_MAX || name.contains('/') || !may_be_in(name.as_bytes()) {
         return None;
     }
     let words = words(name);

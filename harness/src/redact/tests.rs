@@ -44,6 +44,7 @@ fn by_name_in_json() {
         (r#"{"token":"a\"b\\"}"#, r#"{"token":"***"}"#),
         (r#"{"password":true,"secret":null,"token":""}"#, r#"{"password":true,"secret":null,"token":""}"#),
         (r#"{"token":"***"}"#, r#"{"token":"***"}"#),
+        (r#"{"token":{"type":"string","default":"abc"}}"#, r#"{"token":{"type":"string","default":"***"}}"#),
     ];
     rows.iter().for_each(|(source, wanted)| assert_eq!(redacted(source), *wanted));
 }
@@ -136,6 +137,8 @@ fn harmless_look_alikes_stay() {
         r#"{"q":"risk-management-of-everything","e":"me@example.com","g":"ssh://git@github.com/a/b","t":"12:30"}"#,
         r#"{"text":"see https://example.com/a:b and http://[::1]:80/@x","code":"let token;","cmd":"keygen -k file"}"#,
         r#"{"authenticated":"yes","is_secret":true,"cookie_name":"sid","credential_type":"x","token_ids":[1,2]}"#,
+        r#"{"paths":{"/etc/passwd":"/etc/passwd"}}"#,
+        r#"{"properties":{"token":{"type":"string","description":"yours","minLength":8},"auth":{"type":["object","null"],"properties":{"pwd":{"type":"string"}},"required":["pwd"]}}}"#,
         "[]",
         "3",
     ] {

@@ -114,6 +114,11 @@ fn pattern(row: usize) -> Option<&'static Regex> {
     ALL.get(row)?.get_or_init(|| Regex::new(FORMATS.get(row)?.pattern).ok()).as_ref()
 }
 
+/// What is in every text that has one, in lower case.
+pub(super) fn words() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().flat_map(|format| format.needles.iter().copied())
+}
+
 /// Whether a text may have one in it: quick, and never wrong about a no. Also for JSON text, where `/` may be
 /// escaped.
 pub(super) fn may_be_in(text: &[u8]) -> bool {
@@ -155,8 +160,8 @@ mod tests {
     #[test]
     fn every_pattern_compiles_and_has_a_bit() {
         assert!(FORMATS.len() <= 64);
-        for row in 0..FORMATS.len() {
-            assert!(pattern(row).is_some(), "{}", FORMATS[row].pattern);
+        for (row, format) in FORMATS.iter().enumerate() {
+            assert!(pattern(row).is_some(), "{}", format.pattern);
         }
     }
 }
