@@ -160,6 +160,12 @@ impl Catalogue {
         (next, warnings)
     }
 
+    /// The same with these errors of the policy in place of what its listing shows.
+    pub(crate) fn with_faults(mut self, faults: Vec<String>) -> Catalogue {
+        self.faults = faults;
+        self
+    }
+
     pub(crate) fn faults(&self) -> &[String] {
         &self.faults
     }

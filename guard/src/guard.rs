@@ -267,7 +267,12 @@ impl Guard {
     /// the record's server, facts and tool.
     pub(crate) fn as_of(&self, trace: &Trace, facts: Facts) -> Guard {
         let (policy, server) = (self.policy.clone(), Arc::<str>::from(trace.server.as_str()));
-        let catalogue = Catalogue::of(&trace.listed, &trace.tool, (&policy, &server)).map(Arc::new);
+        let catalogue = Catalogue::of(&trace.listed, &trace.tool, (&policy, &server));
+        // Whether a rule is for none of the tools shows in the whole listing, and the record has one tool of it. Under
+        // the policy of then it is known from what was found then.
+        let is_same = trace.decision.policy == policy.digest();
+        let faults = if is_same { decide::faults(&trace.decision.findings) } else { Vec::new() };
+        let catalogue = catalogue.map(|catalogue| Arc::new(catalogue.with_faults(faults)));
         Guard { policy, server, facts, catalogue, is_monitoring: trace.is_monitoring, ..self.clone() }
     }
 

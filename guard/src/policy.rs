@@ -144,6 +144,14 @@ pub struct Loaded {
 }
 
 impl Policy {
+    /// The line of a rule's name in the file, from 1.
+    #[must_use]
+    pub fn rule_line(&self, name: &str) -> Option<usize> {
+        let rule = self.rules().iter().find(|rule| rule.name == name)?;
+        let before = self.text().get(..rule.spans.name.start)?;
+        Some(before.bytes().filter(|byte| *byte == b'\n').count() + 1)
+    }
+
     /// Reads a policy file. `name` stands in messages; `read` gives the schema files it names, by the path
     /// written there (relative to the policy file).
     ///

@@ -43,6 +43,12 @@ impl CallKey {
         CallKey(hash.finalize().into())
     }
 
+    /// A key as a record has it.
+    #[must_use]
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> CallKey {
+        CallKey(bytes)
+    }
+
     /// Its bytes, for a record.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {

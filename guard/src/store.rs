@@ -14,6 +14,7 @@
 //! * [`event`], [`entries`], [`content`]: what happens in a session, and the records made of it.
 //! * [`writer`] (feature `sqlite`): these records in order, each text and each setting once.
 //! * [`read`]: a record as it is read back.
+//! * [`retrace`]: records as decisions with their inputs, to be made again.
 //! * [`spelling`]: the one spelling of a body.
 //! * [`lines`]: records as JSON lines.
 //! * [`verify`]: whether all of it is whole, from any [`source`]; [`fidelity`]: what became of
@@ -37,6 +38,7 @@ pub mod read;
 pub mod reader;
 #[cfg(feature = "sqlite")]
 pub mod retain;
+pub mod retrace;
 #[cfg(feature = "sqlite")]
 mod scan;
 pub mod sign;

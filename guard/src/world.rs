@@ -93,14 +93,41 @@ impl World for Recorded<'_> {
     }
 }
 
-/// Answers only what was noted.
+/// Answers only what was noted, and what follows from it.
 impl World for Answers {
     fn real_path(&self, path: &str) -> Result<String, Unknown> {
-        let unknown = || Err(Unknown(format!("the record does not say where `{path}` led")));
-        self.paths.get(path).cloned().unwrap_or_else(unknown)
+        if let Some(answer) = self.paths.get(path) {
+            return answer.clone();
+        }
+        // Where something really lies in a folder, no part of the way there is a link: the folder leads to itself.
+        let is_on_the_way = |real: &String| {
+            real.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if path.starts_with('/') && path.len() > 1 && self.paths.values().flatten().any(is_on_the_way) {
+            return Ok(path.to_owned());
+        }
+        Err(Unknown(format!("the record does not say where `{path}` led")))
     }
 
     fn now(&self) -> Result<Instant, Unknown> {
         self.now.clone().unwrap_or_else(|| Err(Unknown("the record holds no time".into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_answers_what_was_asked_and_what_follows_from_that() {
+        let paths = [("link/a", Ok("/work/in/a".to_owned())), ("/x", Err(Unknown("a loop".into())))];
+        let paths = paths.into_iter().map(|(path, real)| (path.to_owned(), real)).collect();
+        let answers = Answers { paths, now: None };
+        for (path, real) in [("link/a", "/work/in/a"), ("/work/in/a", "/work/in/a"), ("/work", "/work")] {
+            assert_eq!(answers.real_path(path), Ok(real.to_owned()), "{path}");
+        }
+        for path in ["/wor", "/work/in/ab", "/work/", "/", "", "link", "/work/in/a/b", "/x"] {
+            assert!(answers.real_path(path).is_err(), "{path}");
+        }
     }
 }

@@ -23,6 +23,8 @@ const KNOWN_TOOL: &str = "known_tool";
 const TOOL_CERTAIN: &str = "tool_certain";
 /// The check that the policy makes sense for a tool.
 const POLICY_FITS: &str = "policy_fits";
+/// How the reason begins that is about no one tool.
+const IN_ERROR: &str = "the policy is in error, so nothing can be told for certain: ";
 
 /// The guard's own checks: no rule may be called like one.
 pub(crate) const CHECKS: [&str; 6] =
@@ -98,7 +100,7 @@ impl Guard {
         };
         doubts(&tool, call.tool, findings);
         for fault in self.faults() {
-            let reason = format!("the policy is in error, so nothing can be told for certain: {fault}");
+            let reason = format!("{IN_ERROR}{fault}");
             findings.push(Finding::new(POLICY_FITS, Effect::Ask, NextStep::TellUser, reason));
         }
         let schema = tool.schema.as_deref();
@@ -153,6 +155,12 @@ impl Guard {
 }
 
 /// What makes it uncertain what this tool is, or what the policy says of it.
+/// The policy's errors that are about no one tool, from what was found while they were there.
+pub(super) fn faults(found: &[Finding]) -> Vec<String> {
+    let fits = found.iter().filter(|finding| finding.check == POLICY_FITS);
+    fits.filter_map(|finding| finding.reason.strip_prefix(IN_ERROR)).map(str::to_owned).collect()
+}
+
 fn doubts(tool: &Tool, name: &str, findings: &mut Vec<Finding>) {
     let mut ask = |check, reason| findings.push(Finding::new(check, Effect::Ask, NextStep::TellUser, reason));
     if let Some(doubt) = &tool.doubt {

@@ -111,6 +111,11 @@ impl Record {
         self.text(key)?.parse().ok()
     }
 
+    /// All members, in their order.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.members.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
     /// Any member.
     #[must_use]
     pub fn value(&self, key: &str) -> Option<&Value> {

@@ -1,0 +1,398 @@
+//! Records as decisions with their inputs: what [`crate::Guard::replay`] decides again.
+//!
+//! A `call` names all it was decided from by number: its context (policy, facts, window), the tool's definition, and
+//! how many outputs its session had heard. So one row can be replayed alone, from this file and nothing else. What
+//! is not there any more makes a call *not recomputable*, and says why ([`Missing`]); it is never looked up
+//! elsewhere.
+
+mod contents;
+mod parse;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use self::contents::Contents;
+use super::error::StoreError;
+use super::read::{Kept, Record, Row};
+use crate::messages::Role;
+use crate::policy::Policy;
+use crate::session::{Session, Window};
+use crate::trace::{ListedAs, Trace};
+
+/// Outputs that are remembered for each session: as many as its largest window may need. Where a window has no limit
+/// of messages it is this.
+const OUTPUTS_MAX: usize = 4096;
+
+/// Where records are found by number.
+pub trait Source {
+    /// One record.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn row(&self, seq: u64) -> Result<Option<Row>, StoreError>;
+
+    /// What is still there of its contents.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn contents(&self, seq: u64) -> Result<Vec<Kept>, StoreError>;
+}
+
+#[cfg(feature = "sqlite")]
+impl Source for super::reader::Reader {
+    fn row(&self, seq: u64) -> Result<Option<Row>, StoreError> {
+        super::reader::Reader::row(self, seq)
+    }
+
+    fn contents(&self, seq: u64) -> Result<Vec<Kept>, StoreError> {
+        super::reader::Reader::contents(self, seq)
+    }
+}
+
+/// Why a decision cannot be made again.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Missing {
+    /// The bytes are not those that the chain commits to.
+    #[error("content changed (`{0}`)")]
+    Changed(String),
+    /// A foreign string was longer than a body keeps.
+    #[error("`{0}` was clipped")]
+    Clipped(&'static str),
+    /// An output that its session had heard.
+    #[error("what the session had heard is not all there")]
+    Heard,
+    /// Committed to, and not written.
+    #[error("content was never kept (`{0}`)")]
+    NeverKept(String),
+    /// No policy decided.
+    #[error("no policy was in force")]
+    NoPolicy,
+    /// A record that it names.
+    #[error("record {0}, which it names, is not there")]
+    NoRecord(u64),
+    /// The policy of then is one that this version cannot read.
+    #[error("the recorded policy cannot be read")]
+    Policy,
+    /// What looked like a secret was taken out before it was written.
+    #[error("content redacted (`{0}`)")]
+    Redacted(String),
+    /// Deleted on purpose, or by somebody; `verify` tells which.
+    #[error("content removed (`{0}`)")]
+    Removed(String),
+    /// No judgement was made: there was no listing, no time, no record.
+    #[error("it was refused before it was judged (`{0}`)")]
+    Unjudged(String),
+    /// Not in a form that this version knows.
+    #[error("its `{0}` cannot be read")]
+    Unreadable(String),
+}
+
+/// A value, or why it cannot be had.
+pub type Maybe<T> = Result<T, Missing>;
+
+type Messages = Vec<(Option<Role>, String)>;
+
+/// A session, as far as its calls need it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its record.
+    pub seq: u64,
+    /// Whose it is.
+    pub name: String,
+    /// The server's name.
+    pub server: String,
+    is_redacted: bool,
+}
+
+/// What decisions depend on from some record on.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Its record.
+    pub seq: u64,
+    /// The policy's text, and those of its schema files; nothing when there was no policy.
+    policy: Option<(u64, Vec<(String, u64)>)>,
+    digest: [u8; 32],
+    /// Nothing followed from any decision.
+    pub is_monitoring: bool,
+    window: Window,
+    rust_rules: Vec<String>,
+    facts: Maybe<BTreeMap<String, Option<Bytes>>>,
+}
+
+/// One output that went into a session's conversation.
+#[derive(Debug, Clone, Copy)]
+struct Output {
+    seq: u64,
+    /// The call it answers; nothing where that is not known.
+    call: Option<u64>,
+}
+
+/// A decision with its inputs.
+#[derive(Debug, Clone)]
+pub struct Retraced {
+    /// What [`crate::Guard::replay`] takes.
+    pub trace: Trace,
+    /// The findings of then are there, to be compared.
+    pub has_findings: bool,
+}
+
+/// Reads records and gives traces; what many calls share is read once.
+#[derive(Debug)]
+pub struct Retracer<'s, S> {
+    source: &'s S,
+    sessions: HashMap<u64, Option<Arc<SessionInfo>>>,
+    contexts: HashMap<u64, Option<Arc<Context>>>,
+    texts: HashMap<u64, Maybe<Bytes>>,
+    /// Outputs by the number under which their session heard them.
+    heard: HashMap<u64, BTreeMap<u64, Output>>,
+}
+
+impl<'s, S: Source> Retracer<'s, S> {
+    /// Knows nothing yet.
+    #[must_use]
+    pub fn new(source: &'s S) -> Retracer<'s, S> {
+        let (sessions, contexts, texts) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Retracer { source, sessions, contexts, texts, heard: HashMap::new() }
+    }
+
+    /// Takes note of a record that a later decision may depend on. Records come in order; to replay one row alone
+    /// it is enough to see those of its session, the last ones before it.
+    pub fn see(&mut self, record: &Record) {
+        let numbers = (record.number("session"), record.number("heard"));
+        let (Some(session), Some(heard), "end" | "frame") = (numbers.0, numbers.1, record.kind()) else {
+            return;
+        };
+        let call = record.number("call").map(i64::cast_unsigned);
+        let outputs = self.heard.entry(session.cast_unsigned()).or_default();
+        outputs.insert(heard.cast_unsigned(), Output { seq: record.seq(), call });
+        if outputs.len() > OUTPUTS_MAX {
+            outputs.pop_first();
+        }
+    }
+
+    /// The session of a record.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn session(&mut self, record: &Record) -> Result<Option<Arc<SessionInfo>>, StoreError> {
+        let Some(seq) = record.number("session").map(i64::cast_unsigned) else { return Ok(None) };
+        if let Some(known) = self.sessions.get(&seq) {
+            return Ok(known.clone());
+        }
+        let found = self.record(seq)?.filter(|record| record.kind() == "session").map(|record| {
+            let text = |key| record.text(key).unwrap_or_default().to_owned();
+            let is_redacted = record.text("content") == Some("redacted");
+            Arc::new(SessionInfo { seq, name: text("name"), server: text("server"), is_redacted })
+        });
+        self.sessions.insert(seq, found.clone());
+        Ok(found)
+    }
+
+    /// The context of a call.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn context(&mut self, call: &Record) -> Result<Maybe<Arc<Context>>, StoreError> {
+        let Some(seq) = call.number("context").map(i64::cast_unsigned) else {
+            return Ok(Err(Missing::Unreadable("context".into())));
+        };
+        if !self.contexts.contains_key(&seq) {
+            let read = match self.record(seq)? {
+                Some(record) => Some(Arc::new(self.read_context(&record)?)),
+                None => None,
+            };
+            self.contexts.insert(seq, read);
+        }
+        Ok(self.contexts.get(&seq).cloned().flatten().ok_or(Missing::NoRecord(seq)))
+    }
+
+    fn read_context(&mut self, record: &Record) -> Result<Context, StoreError> {
+        let schemas = record.value("schemas").and_then(|list| list.as_array()).into_iter().flatten();
+        let schema =
+            |pair: &serde_json::Value| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.as_u64()?));
+        let policy =
+            record.number("policy").map(|seq| (seq.cast_unsigned(), schemas.filter_map(schema).collect()));
+        let limit = |at: usize| record.value("window").and_then(|window| window.get(at)?.as_u64());
+        let limit = |at| limit(at).and_then(|limit| usize::try_from(limit).ok());
+        let standard = Window::default();
+        let facts = self.content(record, "facts")?.and_then(|facts| match facts {
+            Some(text) => parse::facts(text).ok_or_else(|| Missing::Unreadable("facts".into())),
+            None => Ok(BTreeMap::new()),
+        });
+        Ok(Context {
+            seq: record.seq(),
+            policy,
+            digest: record.hash("policy_sha256").unwrap_or_default().0,
+            is_monitoring: record.text("mode") == Some("monitor"),
+            window: Window {
+                max_messages: limit(0).unwrap_or(standard.max_messages),
+                max_chars: limit(1).unwrap_or(standard.max_chars),
+            },
+            rust_rules: record.texts("rust_rules").map(str::to_owned).collect(),
+            facts,
+        })
+    }
+
+    /// The policy of a context.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn policy(&mut self, context: &Context) -> Result<Maybe<Policy>, StoreError> {
+        let Some((seq, schemas)) = &context.policy else { return Ok(Err(Missing::NoPolicy)) };
+        let name = self.record(*seq)?.and_then(|record| record.text("name").map(str::to_owned));
+        let text = match self.text(*seq)? {
+            Ok(text) => text,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut files = BTreeMap::new();
+        for (name, seq) in schemas {
+            match self.text(*seq)? {
+                Ok(text) => files.insert(name.as_str(), String::from_utf8_lossy(&text).into_owned()),
+                Err(why) => return Ok(Err(why)),
+            };
+        }
+        let mut file =
+            |name: &str| files.get(name).cloned().ok_or_else(|| "it is not in the record".to_owned());
+        let loaded = Policy::load(&name.unwrap_or_default(), &text, &mut file);
+        Ok(loaded.map(|loaded| loaded.policy).map_err(|_| Missing::Policy))
+    }
+
+    /// A call as it was decided. `reads`: a rule of the guard that decides again reads the conversation.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn trace(&mut self, call: &Record, reads: bool) -> Result<Maybe<Retraced>, StoreError> {
+        let context = match self.context(call)? {
+            Ok(context) => context,
+            Err(why) => return Ok(Err(why)),
+        };
+        let session = self.session(call)?.unwrap_or_default();
+        let contents = Contents::of(self.source, call, session.is_redacted)?;
+        let inputs = contents.inputs(call).and_then(|inputs| Ok((inputs, context.facts.clone()?)));
+        let (mut inputs, facts) = match inputs {
+            Ok(inputs) => inputs,
+            Err(why) => return Ok(Err(why)),
+        };
+        if let ListedAs::Tool { definition, .. } = &mut inputs.listed
+            && let Some(seq) = call.number("definition")
+        {
+            match self.text(seq.cast_unsigned())? {
+                Ok(text) => *definition = Some(text),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        let messages = match self.messages(call, &context, reads)? {
+            Ok(messages) => messages,
+            Err(why) => return Ok(Err(why)),
+        };
+        inputs.decision.policy = context.digest;
+        let trace = Trace {
+            server: session.server.clone(),
+            tool: inputs.decision.tool.clone(),
+            call_id: inputs.decision.call_id.clone(),
+            arguments: inputs.arguments,
+            arguments_start: inputs.start,
+            listed: inputs.listed,
+            facts,
+            window: context.window,
+            messages,
+            made: Vec::new(),
+            is_monitoring: context.is_monitoring,
+            rust_rules: context.rust_rules.clone(),
+            decision: inputs.decision,
+        };
+        Ok(Ok(Retraced { trace, has_findings: inputs.has_findings }))
+    }
+
+    /// What the session had heard, as far as its window keeps it.
+    fn messages(
+        &mut self,
+        call: &Record,
+        context: &Context,
+        reads: bool,
+    ) -> Result<Maybe<Messages>, StoreError> {
+        let heard = call.number("heard").unwrap_or_default().cast_unsigned();
+        if !reads || heard == 0 {
+            return Ok(Ok(Vec::new()));
+        }
+        let most = match context.window.max_messages {
+            0 => OUTPUTS_MAX,
+            most => most.min(OUTPUTS_MAX),
+        };
+        let first = heard.saturating_sub(u64::try_from(most).unwrap_or(u64::MAX)) + 1;
+        let number = call.number("session").unwrap_or_default().cast_unsigned();
+        let outputs: Vec<Output> = self
+            .heard
+            .get(&number)
+            .map(|all| all.range(first..=heard).map(|(_, one)| *one).collect())
+            .unwrap_or_default();
+        if u64::try_from(outputs.len()).ok() != Some(heard + 1 - first) {
+            return Ok(Err(Missing::Heard));
+        }
+        // What has left the window before then leaves it here too: what is kept is always the end of what was said.
+        let mut session = Session::new(context.window);
+        for output in outputs {
+            match self.said(output)? {
+                Ok((tool, text)) => session.tool_output(&tool, &text),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Ok(session.messages().map(|(role, text)| (role, text.to_owned())).collect()))
+    }
+
+    fn said(&mut self, output: Output) -> Result<Maybe<(String, String)>, StoreError> {
+        let tool = match output.call {
+            Some(call) => self.record(call)?.and_then(|call| call.text("tool").map(str::to_owned)),
+            None => None,
+        };
+        let tool = tool.unwrap_or_else(|| "?".to_owned());
+        let Some(record) = self.record(output.seq)? else { return Ok(Err(Missing::NoRecord(output.seq))) };
+        if record.text("how") == Some("error") {
+            // An answer without a result says nothing, and is counted as heard all the same.
+            return Ok(Ok((tool, String::new())));
+        }
+        let field = if record.commitment("text").is_some() { "text" } else { "result" };
+        Ok(self.content(&record, field)?.map(|kept| {
+            let text = kept.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+            (tool, if field == "text" { text } else { parse::said(&text) })
+        }))
+    }
+
+    /// A content as it is kept, whatever was taken out of it before; `None` where the record has none of that name.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn kept(&self, record: &Record, field: &str) -> Result<Maybe<Option<Bytes>>, StoreError> {
+        Ok(Contents::of(self.source, record, false)?.content(record, field))
+    }
+
+    fn record(&self, seq: u64) -> Result<Option<Record>, StoreError> {
+        self.source.row(seq)?.map(|row| row.record()).transpose()
+    }
+
+    /// A text that others name.
+    fn text(&mut self, seq: u64) -> Result<Maybe<Bytes>, StoreError> {
+        if let Some(known) = self.texts.get(&seq) {
+            return Ok(known.clone());
+        }
+        let text = match self.record(seq)? {
+            Some(record) => {
+                self.content(&record, "text")?.and_then(|text| text.ok_or(Missing::Removed("text".into())))
+            }
+            None => Err(Missing::NoRecord(seq)),
+        };
+        self.texts.insert(seq, text.clone());
+        Ok(text)
+    }
+
+    /// A content; `None` where the record has none of that name.
+    fn content(&mut self, record: &Record, field: &str) -> Result<Maybe<Option<Bytes>>, StoreError> {
+        let is_redacted = self.session(record)?.is_some_and(|session| session.is_redacted);
+        Ok(Contents::of(self.source, record, is_redacted)?.content(record, field))
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests;
