@@ -66,6 +66,15 @@ pub(crate) enum Command {
     /// Play sessions with expectations and print what differs
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArgs),
+    /// Show the recorded calls, the last ones last
+    #[command(after_help = LOG_EXAMPLES)]
+    Log(LogArgs),
+    /// Show one recorded decision in full
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(ShowArgs),
+    /// Make recorded decisions again, under the policy of then or another one
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
     /// Say whether a record is whole: every hash, every commitment, nothing missing
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
@@ -131,6 +140,39 @@ written anew since. A record may be verified while sessions write to it; it is n
 
 Exit codes: 0 it is whole; 1 something is broken, and the first broken row is named; 74 the file cannot be read";
 
+const LOG_EXAMPLES: &str = "Examples:
+  framegate log
+  framegate log --follow
+  framegate log --outcome deny --since 24h -n 0
+  framegate log --tool 'write_*' --session 12 --json record.db
+  framegate log --json --all record.db > record.jsonl
+
+The record is never changed by reading it, and can be read while sessions write it. --json --all prints every record with
+its contents, unredacted, as `framegate verify` and `framegate replay` read it.
+
+Exit codes: 0 all was read; 65 the record is damaged or none of ours; 74 it cannot be opened";
+
+const SHOW_EXAMPLES: &str = "Examples:
+  framegate show 4711
+  framegate show 4711 record.db --arguments full
+
+The number is that of `framegate log`, or of any other record.
+
+Exit codes: 0 it was shown; 65 there is no such record, or the file is damaged; 74 it cannot be opened";
+
+const REPLAY_EXAMPLES: &str = "Examples:
+  framegate replay
+  framegate replay --policy next.yaml --since 7d
+  framegate replay --policy next.yaml --fact role=admin --json record.jsonl
+  framegate replay --learn --session 12 > draft.yaml
+
+Without --policy each decision is made again under the policy that made it; one that comes out otherwise is a fault. With
+--policy it says what would be newly denied, asked or allowed, by which rule, and which calls. Everything comes from the
+record: a fact or a path that was not asked for then is unknown, and such calls are told apart.
+
+Exit codes: 0 all as recorded, or another policy was tried; 1 a decision is not the recorded one; 65 the record is damaged;
+74 it cannot be opened; 78 the policy cannot be used";
+
 const RUN_EXAMPLES: &str = "Examples:
   framegate run -- npx -y @modelcontextprotocol/server-filesystem /work
   framegate run --policy framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work
@@ -139,9 +181,9 @@ const RUN_EXAMPLES: &str = "Examples:
 
 Exit codes:
   0      the session ended cleanly
-  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken
+  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one
   2      the command line is wrong
-  65     a line of a session given to `framegate explain` cannot be read
+  65     a line of a session given to `framegate explain`, or a record, cannot be read
   70     a stream of the client or the server failed
   74     a file named on the command line cannot be opened or written
   78     the policy cannot be used, or none was given where one is required
@@ -396,6 +438,106 @@ pub(crate) struct VerifyArgs {
     /// Make a key for --sign-key in FILE, unless it is there, and print its public key
     #[arg(long, value_name = "FILE", exclusive = true)]
     pub(crate) new_key: Option<PathBuf>,
+}
+
+/// Which recorded calls.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ChoiceArgs {
+    /// Only calls of tools that this pattern matches (`*`, `?`, `server/tool`)
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) tool: Option<String>,
+
+    /// Only calls with this outcome, decided or (in monitor mode) to be decided
+    #[arg(long, value_name = "OUTCOME")]
+    pub(crate) outcome: Option<ChosenOutcome>,
+
+    /// Only calls since then: 90s, 2h, 7d ago, or a time like 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+
+    /// Only calls of the session with this number
+    #[arg(long, value_name = "N")]
+    pub(crate) session: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChosenOutcome {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// `framegate log`.
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
+
+    /// How many calls, from the last one back; 0 is all
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 50)]
+    pub(crate) count: usize,
+
+    /// Go on, and print each call when it ends
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// Print each call as one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// With --json: every record of any kind, with its contents as they are kept
+    #[arg(long, requires = "json", conflicts_with_all = ["tool", "outcome", "since", "session", "follow", "count"])]
+    pub(crate) all: bool,
+
+    /// What of the arguments is shown: nothing, all but what looks like a credential, or all
+    #[arg(long, value_name = "WHAT", default_value = "redacted")]
+    pub(crate) arguments: ShownArguments,
+
+    /// The record [default: the one that `run` writes where none is named]; JSON lines too, `-` from stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// `framegate show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The record's number
+    #[arg(value_name = "ID")]
+    pub(crate) id: u64,
+
+    /// What is shown of arguments and results: all but what looks like a credential, or all
+    #[arg(long, value_name = "WHAT", default_value = "redacted")]
+    pub(crate) arguments: ShownArguments,
+
+    /// The record [default: the one that `run` writes where none is named]; JSON lines too
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// `framegate replay`.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Decide by this policy, and say what differs from what was decided
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) facts: FactArgs,
+
+    /// Print a draft of a policy that allows what was allowed and little more
+    #[arg(long, conflicts_with_all = ["policy", "json"])]
+    pub(crate) learn: bool,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
+
+    /// Say it as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The record [default: the one that `run` writes where none is named]; JSON lines too, `-` from stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// `framegate try`.

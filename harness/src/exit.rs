@@ -7,12 +7,13 @@ use std::process::ExitCode;
 pub enum Exit {
     /// 0: the session ended cleanly.
     Clean,
-    /// 1: a tool that `framegate try` was to call answered with an error, or an expectation of `framegate test`
-    /// was not met, or `framegate verify` found something broken.
+    /// 1: a tool that `framegate try` was to call answered with an error, an expectation of `framegate test` was
+    /// not met, `framegate verify` found something broken, or `framegate replay` came to another decision than the
+    /// recorded one.
     Failed,
     /// 2: the command line is wrong.
     Usage,
-    /// 65: a line of a session given to `framegate explain` cannot be read.
+    /// 65: a line of a session given to `framegate explain`, or a record, cannot be read.
     Data,
     /// 70: a stream of the client or the server failed.
     Broken,
@@ -36,10 +37,10 @@ impl Exit {
         ("0", "the session ended cleanly"),
         (
             "1",
-            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken",
+            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one",
         ),
         ("2", "the command line is wrong"),
-        ("65", "a line of a session given to `framegate explain` cannot be read"),
+        ("65", "a line of a session given to `framegate explain`, or a record, cannot be read"),
         ("70", "a stream of the client or the server failed"),
         ("74", "a file named on the command line cannot be opened or written"),
         ("76", "one side sent a line over the limit of 64 MiB that does not end; it is not MCP"),

@@ -46,6 +46,7 @@ mod clip;
 mod cmd;
 mod exit;
 mod explain;
+mod history;
 mod mcp;
 mod noise;
 mod policy_file;

@@ -144,7 +144,7 @@ fn at_most(from: impl Read, max: usize) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// A sentence for each thing wrong.
-fn given(policy: &Policy, args: &FactArgs) -> Result<BTreeMap<String, Document>, Vec<String>> {
+pub(crate) fn given(policy: &Policy, args: &FactArgs) -> Result<BTreeMap<String, Document>, Vec<String>> {
     let mut wrong = Vec::new();
     let mut facts = match args.facts.as_deref().map(facts_document).transpose() {
         Ok(document) => document.map(|document| members(document.root())).unwrap_or_default(),

@@ -5,9 +5,12 @@ mod check;
 mod demo_server;
 mod explain;
 mod init;
+mod log;
 mod man;
 mod out;
+mod replay;
 mod run;
+mod show;
 mod test;
 mod try_out;
 pub(crate) mod verify;
@@ -35,6 +38,9 @@ pub(crate) fn main() -> Exit {
         Command::Check(args) => check::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Test(args) => test::main(&args),
+        Command::Log(args) => log::main(&args),
+        Command::Show(args) => show::main(&args),
+        Command::Replay(args) => replay::main(&args),
         Command::Verify(args) => verify::main(&args),
         Command::DemoServer => demo_server::main(),
         Command::Completions { shell } => print(|out| {

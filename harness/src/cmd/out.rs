@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufWriter, Read, StdoutLock, Write};
 use std::path::Path;
 
+use framegate_guard::store::StoreError;
+
 use crate::exit::Exit;
 
 /// Bytes of one line of a session.
@@ -65,6 +67,15 @@ impl Failure {
         say(&format!("error: {}", self.text));
         self.exit
     }
+}
+
+/// What is wrong with a record's file.
+pub(crate) fn store_failure(path: &Path, why: &StoreError) -> Failure {
+    let exit = match why {
+        StoreError::Corrupt(_) | StoreError::NotAStore(_) | StoreError::Newer(_) => Exit::Data,
+        _ => Exit::File,
+    };
+    Failure { exit, text: format!("`{}`: {why}", path.display()) }
 }
 
 /// The next line without its end; `None` at the end of the input, `Some(None)` for one of more than `max` bytes.

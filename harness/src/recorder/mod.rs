@@ -27,4 +27,4 @@ mod thread;
 
 pub(crate) use flow::{Fidelity, peer};
 pub(crate) use ledger::StoreLedger;
-pub(crate) use settings::StoreSettings;
+pub(crate) use settings::{StoreSettings, default_file};

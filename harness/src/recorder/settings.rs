@@ -104,7 +104,7 @@ impl Redact for Credentials {
 ///
 /// # Errors
 /// When nothing says where that is.
-fn default_file() -> Result<PathBuf, String> {
+pub(crate) fn default_file() -> Result<PathBuf, String> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
     let none = "there is no place for the record of decisions: neither XDG_STATE_HOME nor HOME is set; give --store FILE, or --store none to keep no record";

@@ -1,0 +1,96 @@
+//! `framegate replay`: recorded decisions made again.
+
+mod report;
+
+use std::path::Path;
+
+use framegate_guard::store::StoreError;
+
+use self::report::Report;
+use super::log::record_file;
+use super::out::{Failure, Out, say, store_failure};
+use crate::args::ReplayArgs;
+use crate::calls::LogArguments;
+use crate::exit::Exit;
+use crate::history::again::{Other, Replayer};
+use crate::history::call::{RecordedCall, RowKind};
+use crate::history::choice::Choice;
+use crate::history::file::RecordFile;
+use crate::history::learn;
+use crate::history::line::Line;
+use crate::policy_file;
+
+pub(crate) fn main(args: &ReplayArgs) -> Exit {
+    match replay(args, &mut Out::stdout()) {
+        Ok(exit) => exit,
+        Err(failure) => failure.said(),
+    }
+}
+
+fn replay(args: &ReplayArgs, out: &mut Out) -> Result<Exit, Failure> {
+    let choice = Choice::of(&args.choice).map_err(|text| Failure { exit: Exit::Usage, text })?;
+    let other = args.policy.as_deref().map(|path| other(path, args)).transpose()?;
+    let (file, path) = record_file(args.file.as_ref())?;
+    let failure = |why: StoreError| store_failure(&path, &why);
+    if args.learn {
+        let draft = learn::draft(&file, &choice).map_err(failure)?;
+        return match draft {
+            Some(text) => written(out, [text.trim_end().to_owned()].iter()).map(|()| Exit::Clean),
+            None => {
+                let text = "the record has no allowed call from which a policy could be learned".to_owned();
+                Err(Failure { exit: Exit::Data, text })
+            }
+        };
+    }
+    let report = run(&file, &choice, other).map_err(failure)?;
+    let lines = if args.json { vec![report.json()] } else { report.text() };
+    written(out, lines.iter())?;
+    Ok(if report.is_fault() { Exit::Failed } else { Exit::Clean })
+}
+
+fn written<'a>(out: &mut Out, mut lines: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+    lines.try_for_each(|line| out.line(line)).and_then(|()| out.flush()).map_err(|why| Failure::stdout(&why))
+}
+
+/// Another policy, with its facts.
+fn other(path: &Path, args: &ReplayArgs) -> Result<Other, Failure> {
+    let failure = |text: String| Failure { exit: Exit::Policy, text };
+    let loaded = policy_file::read(path).map_err(|why| failure(why.to_string()))?;
+    loaded.warnings.iter().for_each(|warning| say(&warning.to_string()));
+    let given = policy_file::given(&loaded.policy, &args.facts).map_err(|why| failure(why.join("\n")))?;
+    let wrong = framegate_guard::Facts::new(&loaded.policy, &given).err();
+    if let Some(wrong) = wrong {
+        return Err(failure(wrong.join("\n")));
+    }
+    let facts = given.into_iter().map(|(name, value)| (name, value.source().clone())).collect();
+    Ok(Other { policy: loaded.policy, facts })
+}
+
+fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Report, StoreError> {
+    let mut report = Report::new(other.as_ref().map(|other: &Other| other.policy.name().to_owned()));
+    let mut replayer = Replayer::new(file, other);
+    for row in file.from(0) {
+        let row = row?;
+        match RowKind::of(&row) {
+            RowKind::Call => {}
+            RowKind::End | RowKind::Frame => {
+                replayer.retracer.see(&row.record()?);
+                continue;
+            }
+            RowKind::Close | RowKind::Other => continue,
+        }
+        let call = RecordedCall { record: row.record()?, hash: row.hash, end: None };
+        let session = replayer.retracer.session(&call.record)?;
+        if !choice.takes(&call, session.as_ref().map(|session| session.server.as_str()).unwrap_or_default()) {
+            continue;
+        }
+        let again = replayer.call(&call.record)?;
+        if report.wants(again.as_ref()) {
+            let line = Line::of(call, &mut replayer.retracer, LogArguments::Redacted)?;
+            report.add(again, &line);
+        } else {
+            report.same();
+        }
+    }
+    Ok(report)
+}

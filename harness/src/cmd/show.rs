@@ -1,0 +1,248 @@
+//! `framegate show`: one record in full.
+
+use std::io;
+
+use framegate_guard::store::StoreError;
+use framegate_guard::store::read::{Record, Row};
+use framegate_guard::store::retrace::{Missing, Retracer, Source as _};
+use serde_json::Value;
+
+use super::log::record_file;
+use super::out::{Failure, Out, store_failure};
+use crate::args::{ShowArgs, ShownArguments};
+use crate::exit::Exit;
+use crate::history::call::{RecordedCall, RowKind};
+use crate::history::file::RecordFile;
+use crate::history::line::{clip, local, milliseconds, utc, visible};
+use crate::redact;
+
+/// Characters of a content that are shown; `log --json --all` has all of it.
+const SHOWN_CHARS: usize = 4000;
+
+pub(crate) fn main(args: &ShowArgs) -> Exit {
+    match show(args, &mut Out::stdout()) {
+        Ok(()) => Exit::Clean,
+        Err(failure) => failure.said(),
+    }
+}
+
+fn show(args: &ShowArgs, out: &mut Out) -> Result<(), Failure> {
+    let (file, path) = record_file(args.file.as_ref())?;
+    let failure = |why: StoreError| store_failure(&path, &why);
+    let row = file.row(args.id).map_err(failure)?.ok_or_else(|| {
+        let text = format!("`{}` has no record {}; see framegate log", path.display(), args.id);
+        Failure { exit: Exit::Data, text }
+    })?;
+    let mut page = Page {
+        retracer: Retracer::new(&file),
+        is_full: args.arguments == ShownArguments::Full,
+        lines: Vec::new(),
+    };
+    page.record(&row, &file).map_err(failure)?;
+    let written = page.lines.iter().try_for_each(|line| out.line(&visible(line.clone())));
+    written.and_then(|()| out.flush()).map_err(|why: io::Error| Failure::stdout(&why))
+}
+
+/// How a call ended, if its record says so anywhere behind it.
+fn end_of(file: &RecordFile, call: &Record) -> Result<Option<Record>, StoreError> {
+    let mention = format!("\"call\":{},", call.seq());
+    let session = call.number("session");
+    let mut end = None;
+    for row in file.from(call.seq() + 1) {
+        let row = row?;
+        match RowKind::of(&row) {
+            RowKind::End if row.body.contains(&mention) => {
+                let record = row.record()?;
+                let is_last = record.text("how") != Some("task");
+                end = Some(record);
+                if is_last {
+                    break;
+                }
+            }
+            RowKind::Close if row.record()?.number("session") == session => break,
+            _ => {}
+        }
+    }
+    Ok(end)
+}
+
+struct Page<'f> {
+    retracer: Retracer<'f, RecordFile>,
+    is_full: bool,
+    lines: Vec<String>,
+}
+
+impl Page<'_> {
+    fn record(&mut self, row: &Row, file: &RecordFile) -> Result<(), StoreError> {
+        let record = row.record()?;
+        let time = record.time().0;
+        self.lines.push(format!("{} {}, {} ({})", record.kind(), row.seq, local(time), utc(time)));
+        if record.kind() == "call" {
+            let end = end_of(file, &record)?;
+            self.call(&RecordedCall { record: record.clone(), hash: row.hash, end })?;
+        } else {
+            self.members(&record)?;
+        }
+        self.lines.push(field("hash", &row.hash.to_string()));
+        Ok(())
+    }
+
+    fn call(&mut self, call: &RecordedCall) -> Result<(), StoreError> {
+        let record = &call.record;
+        let session = self.retracer.session(record)?.unwrap_or_default();
+        self.lines.push(field(
+            "session",
+            &format!("{} of server {}, {}", session.seq, session.server, session.name),
+        ));
+        self.lines.push(field("tool", &self.tool(record)));
+        self.content(record, "arguments", "arguments")?;
+        self.decided(call)?;
+        self.findings(record)?;
+        for (name, title) in
+            [("answers", "asked"), ("changes", "changes"), ("approval", "approved"), ("edited", "sent as")]
+        {
+            self.content(record, name, title)?;
+        }
+        self.policy(record)?;
+        let sent = match record.text("sent") {
+            Some("no") => "nothing",
+            Some("edited") => "the call, edited",
+            _ => "the call as it came",
+        };
+        self.lines.push(field("sent", sent));
+        self.ended(call)?;
+        self.gone(record)
+    }
+
+    fn tool(&self, call: &Record) -> String {
+        let listed = match (call.text("listed"), call.text("doubt")) {
+            (Some("missing"), _) => " (the server did not list it)".to_owned(),
+            (Some("tool"), Some(doubt)) => format!(" (listed, and not certain: {doubt})"),
+            (Some("tool"), None) => String::new(),
+            _ => " (the server's tools were not known)".to_owned(),
+        };
+        format!("{}{listed}", call.text("tool").unwrap_or_default())
+    }
+
+    fn decided(&mut self, call: &RecordedCall) -> Result<(), StoreError> {
+        let by = call.by();
+        let by = if by.is_empty() { by } else { format!(" ({by})") };
+        let took = call.record.number("decided_us").map(|took| format!(", in {took} µs")).unwrap_or_default();
+        let waived = if call.record.flag("waived") {
+            ", sent before it was recorded (durability bounded)"
+        } else {
+            ""
+        };
+        self.lines.push(field("decided", &format!("{}{by}{took}{waived}", call.outcome())));
+        Ok(())
+    }
+
+    fn findings(&mut self, call: &Record) -> Result<(), StoreError> {
+        let Ok(Some(bytes)) = self.retracer.kept(call, "findings")? else { return Ok(()) };
+        let list: Vec<Value> = serde_json::from_slice(&bytes).unwrap_or_default();
+        for finding in &list {
+            let text = |key: &str| finding.get(key).and_then(Value::as_str).unwrap_or_default();
+            let trial =
+                if finding.get("monitor") == Some(&Value::Bool(true)) { ", only monitored" } else { "" };
+            let reason = text("reason");
+            let prefix = format!("{}: ", text("check"));
+            let said = self.clean(reason.strip_prefix(&prefix).unwrap_or(reason));
+            self.lines.push(format!("  {} [{}{trial}]: {said}", text("check"), text("effect")));
+            if !text("advice").is_empty() {
+                self.lines.push(format!("    next: {}", text("advice")));
+            }
+            for quoted in finding.get("evidence").and_then(Value::as_array).into_iter().flatten() {
+                let part = |key: &str| quoted.get(key).map(|part| part.to_string()).unwrap_or_default();
+                let quote = self.clean(&part("quote"));
+                let place = format!("{} {}..{}", part("source"), part("start"), part("end"));
+                self.lines.push(format!("    {}: {quote} ({place})", part("about")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The policy, and where in it the rules stand that decided.
+    fn policy(&mut self, call: &Record) -> Result<(), StoreError> {
+        let Ok(context) = self.retracer.context(call)? else { return Ok(()) };
+        match self.retracer.policy(&context)? {
+            Ok(policy) => {
+                let rules: Vec<String> = call
+                    .texts("failed")
+                    .chain(call.texts("observed"))
+                    .filter_map(|name| Some(format!("{name} in line {}", policy.rule_line(name)?)))
+                    .collect();
+                let rules = if rules.is_empty() { String::new() } else { format!(": {}", rules.join(", ")) };
+                let mode = if context.is_monitoring { ", monitored" } else { "" };
+                self.lines.push(field("policy", &format!("{}{mode}{rules}", policy.name())));
+            }
+            Err(Missing::NoPolicy) => self.lines.push(field("policy", "none")),
+            Err(why) => self.lines.push(field("policy", &format!("({why})"))),
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, call: &RecordedCall) -> Result<(), StoreError> {
+        let latency =
+            call.latency_us().map(|took| format!(" after {}", milliseconds(took))).unwrap_or_default();
+        self.lines.push(field("ended", &format!("{}{latency}", call.how())));
+        match &call.end {
+            Some(end) => self.content(end, "result", "result"),
+            None => Ok(()),
+        }
+    }
+
+    /// A content, without what looks like a credential.
+    fn content(&mut self, record: &Record, name: &str, title: &str) -> Result<(), StoreError> {
+        let text = match self.retracer.kept(record, name)? {
+            Ok(None) => return Ok(()),
+            Ok(Some(bytes)) if name == "frame" || name == "out" => hex(&bytes),
+            Ok(Some(bytes)) => {
+                let cleaned = if self.is_full { None } else { redact::bytes(&bytes) };
+                String::from_utf8_lossy(&cleaned.unwrap_or_else(|| bytes.to_vec())).into_owned()
+            }
+            Err(why) => format!("({why})"),
+        };
+        self.lines.push(field(title, &clip(&text, SHOWN_CHARS)));
+        Ok(())
+    }
+
+    /// Any other record, as it is.
+    fn members(&mut self, record: &Record) -> Result<(), StoreError> {
+        for (name, value) in
+            record.members().filter(|(name, _)| !matches!(*name, "seq" | "time" | "kind" | "x"))
+        {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = self.clean(&text);
+            self.lines.push(field(name, &text));
+        }
+        let fields: Vec<String> = record.fields().map(str::to_owned).collect();
+        fields.iter().try_for_each(|name| self.content(record, name, name))
+    }
+
+    /// What is not there any more.
+    fn gone(&mut self, call: &Record) -> Result<(), StoreError> {
+        let fields: Vec<String> = call.fields().map(str::to_owned).collect();
+        let mut gone = Vec::new();
+        for name in fields {
+            if let Err(why) = self.retracer.kept(call, &name)? {
+                gone.push(why.to_string());
+            }
+        }
+        if !gone.is_empty() {
+            self.lines.push(field("not there", &gone.join(", ")));
+        }
+        Ok(())
+    }
+
+    fn clean(&self, text: &str) -> String {
+        if self.is_full { text.to_owned() } else { redact::text(text).into_owned() }
+    }
+}
+
+fn field(title: &str, text: &str) -> String {
+    format!("{title:<10} {text}")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,15 @@
+//! The record, read: what the commands `log`, `show` and `replay` have in common.
+//!
+//! * [`file`]: a store's database or JSON lines, the same to whoever reads.
+//! * [`call`]: a call with how it ended, from records read forwards or backwards.
+//! * [`choice`]: which calls are wanted.
+//! * [`line`]: a call as a row for people, or as JSON.
+//! * [`again`]: decisions made again.
+//! * [`learn`]: a policy from what was allowed.
+
+pub(crate) mod again;
+pub(crate) mod call;
+pub(crate) mod choice;
+pub(crate) mod file;
+pub(crate) mod learn;
+pub(crate) mod line;

@@ -1,0 +1,127 @@
+//! Recorded decisions made again: under the policy of then, where nothing may differ, or under another one, to see
+//! what would.
+//!
+//! Each policy is loaded once. Nothing is looked up anywhere but in the record: what another policy asks that was
+//! not asked then is *unknown*, and is told apart from what it decides.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use framegate_guard::decision::Decision;
+use framegate_guard::finding::Effect;
+use framegate_guard::policy::Policy;
+use framegate_guard::store::StoreError;
+use framegate_guard::store::read::Record;
+use framegate_guard::store::retrace::{Context, Maybe, Missing, Retraced, Retracer};
+use framegate_guard::trace::{Difference, Replayed};
+use framegate_guard::{Facts, Guard, Outcome};
+
+use super::file::RecordFile;
+
+/// Another policy, and the facts that are given for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Other {
+    pub(crate) policy: Policy,
+    pub(crate) facts: BTreeMap<String, Bytes>,
+}
+
+/// One decision made again.
+#[derive(Debug, Clone)]
+pub(crate) struct Again {
+    pub(crate) then: Outcome,
+    pub(crate) now: Outcome,
+    /// What differs from the record; under another policy most does.
+    pub(crate) differences: Vec<Difference>,
+    /// By what it is decided now.
+    pub(crate) by: Vec<String>,
+    /// It asks only since the record does not say what the policy wants to know; the first such reason.
+    pub(crate) unknown: Option<String>,
+    /// The decision of then, as far as it is recorded.
+    pub(crate) recorded: Decision,
+}
+
+/// Makes decisions again.
+#[derive(Debug)]
+pub(crate) struct Replayer<'f> {
+    pub(crate) retracer: Retracer<'f, RecordFile>,
+    guards: HashMap<u64, Maybe<Arc<Guard>>>,
+    other: Option<(Other, Arc<Guard>)>,
+}
+
+impl<'f> Replayer<'f> {
+    pub(crate) fn new(file: &'f RecordFile, other: Option<Other>) -> Replayer<'f> {
+        let guarded = |other: Other| {
+            let guard = Guard::new(other.policy.clone(), "", Facts::default());
+            (other, Arc::new(guard))
+        };
+        Replayer { retracer: Retracer::new(file), guards: HashMap::new(), other: other.map(guarded) }
+    }
+
+    /// One recorded call, after all records before it were seen.
+    pub(crate) fn call(&mut self, call: &Record) -> Result<Maybe<Again>, StoreError> {
+        let context = match self.retracer.context(call)? {
+            Ok(context) => context,
+            Err(why) => return Ok(Err(why)),
+        };
+        let guard = match self.guard(&context)? {
+            Ok(guard) => guard,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut retraced = match self.retracer.trace(call, guard.reads_conversation())? {
+            Ok(retraced) => retraced,
+            Err(why) => return Ok(Err(why)),
+        };
+        let then = self.prepare(&mut retraced);
+        Ok(match guard.replay(&retraced.trace) {
+            Ok(replayed) => Ok(again(then, replayed, retraced)),
+            Err(_) => Err(Missing::Unreadable("arguments".into())),
+        })
+    }
+
+    fn guard(&mut self, context: &Context) -> Result<Maybe<Arc<Guard>>, StoreError> {
+        if let Some((_, guard)) = &self.other {
+            return Ok(Ok(Arc::clone(guard)));
+        }
+        if let Some(guard) = self.guards.get(&context.seq) {
+            return Ok(guard.clone());
+        }
+        let policy = self.retracer.policy(context)?;
+        let guard = policy.map(|policy| Arc::new(Guard::new(policy, "", Facts::default())));
+        self.guards.insert(context.seq, guard.clone());
+        Ok(guard)
+    }
+
+    /// What another policy is asked is what it would enforce; and it is held against what the one of then would
+    /// have decided, where nothing followed from that.
+    fn prepare(&self, retraced: &mut Retraced) -> Outcome {
+        let trace = &mut retraced.trace;
+        let Some((other, _)) = &self.other else { return trace.decision.outcome };
+        let then = if trace.is_monitoring { trace.decision.would } else { trace.decision.outcome };
+        trace.is_monitoring = false;
+        trace.rust_rules.clear();
+        for (name, value) in &other.facts {
+            trace.facts.insert(name.clone(), Some(value.clone()));
+        }
+        then
+    }
+}
+
+fn again(then: Outcome, replayed: Replayed, retraced: Retraced) -> Again {
+    let Replayed { decision, mut differences } = replayed;
+    if !retraced.has_findings {
+        differences.retain(|difference| {
+            !difference.what.starts_with("rule ") && !difference.what.starts_with("check ")
+        });
+    }
+    let mut by: Vec<String> = Vec::new();
+    for finding in decision.standing() {
+        if !by.contains(&finding.check) {
+            by.push(finding.check.clone());
+        }
+    }
+    let asks = decision.outcome == Outcome::Ask;
+    let is_unknown = asks && decision.standing().all(|finding| finding.effect == Effect::Unevaluated);
+    let unknown = decision.reasons().next().filter(|_| is_unknown).map(str::to_owned);
+    Again { then, now: decision.outcome, differences, by, unknown, recorded: retraced.trace.decision }
+}

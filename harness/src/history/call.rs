@@ -1,0 +1,208 @@
+//! A call with how it ended. An end is a record of its own, some time after its call's.
+
+use std::collections::HashMap;
+
+use framegate_guard::store::StoreError;
+use framegate_guard::store::chain::Hash;
+use framegate_guard::store::read::{Record, Row};
+
+/// A recorded call.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordedCall {
+    pub(crate) record: Record,
+    pub(crate) hash: Hash,
+    /// Nothing while it has not ended, or where nobody saw it end.
+    pub(crate) end: Option<Record>,
+}
+
+impl RecordedCall {
+    pub(crate) fn seq(&self) -> u64 {
+        self.record.seq()
+    }
+
+    pub(crate) fn session(&self) -> u64 {
+        self.record.number("session").unwrap_or_default().cast_unsigned()
+    }
+
+    pub(crate) fn tool(&self) -> &str {
+        self.record.text("tool").unwrap_or_default()
+    }
+
+    pub(crate) fn outcome(&self) -> &str {
+        self.record.text("outcome").unwrap_or_default()
+    }
+
+    /// What would have been decided, where that is something else.
+    pub(crate) fn would(&self) -> Option<&str> {
+        self.record.text("would").filter(|would| *would != self.outcome())
+    }
+
+    /// By which rules and checks.
+    pub(crate) fn by(&self) -> String {
+        let names = |key| self.record.texts(key).collect::<Vec<_>>().join(", ");
+        let (failed, observed) = (names("failed"), names("observed"));
+        match self.would() {
+            Some(would) => {
+                let all =
+                    [failed, observed].into_iter().filter(|names| !names.is_empty()).collect::<Vec<_>>();
+                format!("would {would}: {}", all.join(", "))
+            }
+            None if observed.is_empty() => failed,
+            None if failed.is_empty() => format!("on trial: {observed}"),
+            None => format!("{failed}; on trial: {observed}"),
+        }
+    }
+
+    pub(crate) fn how(&self) -> String {
+        let Some(end) = &self.end else { return "no answer".into() };
+        match (end.text("how").unwrap_or_default(), end.number("code")) {
+            ("error", Some(code)) => format!("error {code}"),
+            (how, _) => how.to_owned(),
+        }
+    }
+
+    pub(crate) fn latency_us(&self) -> Option<i64> {
+        self.end.as_ref()?.number("latency_us")
+    }
+}
+
+/// Kinds of records, told by how their bodies begin: most rows are none that a reader wants, and reading JSON is
+/// what takes the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    Call,
+    Close,
+    End,
+    Frame,
+    Other,
+}
+
+impl RowKind {
+    pub(crate) fn of<'r>(row: &'r Row) -> RowKind {
+        let digits = |text: &'_ str| text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-').len();
+        let number = |text: &'r str| text.get(text.len() - digits(text)..);
+        let kind = || {
+            let rest = number(row.body.strip_prefix("{\"seq\":")?)?.strip_prefix(",\"time\":")?;
+            Some(number(rest)?.strip_prefix(",\"kind\":\"")?.split_once('"')?.0)
+        };
+        let kind = kind();
+        match kind {
+            Some("call") => RowKind::Call,
+            Some("close") => RowKind::Close,
+            Some("end") => RowKind::End,
+            Some("frame") => RowKind::Frame,
+            _ => RowKind::Other,
+        }
+    }
+}
+
+/// The time in a body, without reading all of it.
+pub(crate) fn time_of(row: &Row) -> Option<i64> {
+    let (_, rest) = row.body.split_once("\"time\":")?;
+    rest.split_once(',')?.0.parse().ok()
+}
+
+/// Calls from rows that come from the last to the first: an end is met before its call.
+#[derive(Debug, Default)]
+pub(crate) struct Backwards {
+    ends: HashMap<u64, Record>,
+}
+
+impl Backwards {
+    pub(crate) fn row(&mut self, row: &Row) -> Result<Option<RecordedCall>, StoreError> {
+        match RowKind::of(row) {
+            RowKind::Call => {
+                let end = self.ends.remove(&row.seq);
+                Ok(Some(RecordedCall { record: row.record()?, hash: row.hash, end }))
+            }
+            RowKind::End => {
+                let end = row.record()?;
+                if let Some(call) = end.number("call") {
+                    // A task ends twice; its last end counts, and that comes first here.
+                    self.ends.entry(call.cast_unsigned()).or_insert(end);
+                }
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Calls from rows that come as they were written: each is given when it has ended, or its session has.
+#[derive(Debug, Default)]
+pub(crate) struct Forwards {
+    open: HashMap<u64, RecordedCall>,
+}
+
+impl Forwards {
+    /// A call whose row was read before.
+    pub(crate) fn begin(&mut self, call: RecordedCall) {
+        self.open.insert(call.seq(), call);
+    }
+
+    pub(crate) fn row(&mut self, row: &Row) -> Result<Vec<RecordedCall>, StoreError> {
+        match RowKind::of(row) {
+            RowKind::Call => {
+                let call = RecordedCall { record: row.record()?, hash: row.hash, end: None };
+                self.open.insert(row.seq, call);
+                Ok(Vec::new())
+            }
+            RowKind::End => {
+                let end = row.record()?;
+                let seq = end.number("call").unwrap_or_default().cast_unsigned();
+                let ended = self.open.remove(&seq);
+                Ok(ended.map(|call| RecordedCall { end: Some(end), ..call }).into_iter().collect())
+            }
+            RowKind::Close => {
+                let session = row.record()?.number("session").unwrap_or_default().cast_unsigned();
+                let mut left: Vec<RecordedCall> =
+                    self.open.extract_if(|_, call| call.session() == session).map(|(_, call)| call).collect();
+                left.sort_by_key(RecordedCall::seq);
+                Ok(left)
+            }
+            RowKind::Frame | RowKind::Other => Ok(Vec::new()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(seq: u64, rest: &str) -> Row {
+        Row { seq, body: format!("{{\"seq\":{seq},\"time\":12,{rest}}}"), hash: Hash::default() }
+    }
+
+    #[test]
+    fn rows_are_told_by_how_they_begin() {
+        for (rest, kind) in [
+            ("\"kind\":\"call\",\"tool\":\"x\"", RowKind::Call),
+            ("\"kind\":\"end\"", RowKind::End),
+            ("\"kind\":\"method\",\"method\":\",\\\"kind\\\":\\\"call\\\"\"", RowKind::Other),
+        ] {
+            assert_eq!(RowKind::of(&row(7, rest)), kind, "{rest}");
+        }
+        assert_eq!(time_of(&row(7, "\"kind\":\"call\"")), Some(12));
+    }
+
+    #[test]
+    fn a_call_has_its_end_read_either_way() {
+        let rows = [
+            row(1, "\"kind\":\"call\",\"session\":9,\"tool\":\"a\",\"outcome\":\"allow\""),
+            row(2, "\"kind\":\"call\",\"session\":9,\"tool\":\"b\",\"outcome\":\"deny\",\"failed\":[\"r\"]"),
+            row(3, "\"kind\":\"end\",\"call\":1,\"how\":\"error\",\"code\":-32602,\"latency_us\":1500"),
+            row(4, "\"kind\":\"close\",\"session\":9"),
+        ];
+        let mut back = Backwards::default();
+        let calls: Vec<_> = rows.iter().rev().filter_map(|row| back.row(row).unwrap()).collect();
+        let told = |calls: &[RecordedCall]| {
+            calls.iter().map(|call| (call.seq(), call.how(), call.by())).collect::<Vec<_>>()
+        };
+        let (first, second) =
+            ((1, "error -32602".to_owned(), String::new()), (2, "no answer".to_owned(), "r".to_owned()));
+        assert_eq!(told(&calls), [second.clone(), first.clone()]);
+        let mut on = Forwards::default();
+        let calls: Vec<_> = rows.iter().flat_map(|row| on.row(row).unwrap()).collect();
+        assert_eq!(told(&calls), [first, second]);
+    }
+}

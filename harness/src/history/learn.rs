@@ -1,0 +1,134 @@
+//! A least-privilege policy from what was allowed: a draft, for a person to read.
+//!
+//! It names the tools that were called, and for their arguments what was seen of them where that is a limit that
+//! makes sense: folders of paths, hosts of URLs, a few fixed words. It is held against the very calls it was learned
+//! from before it is given: a rule that does not hold for all of them is taken out, and says so. Nothing of it is
+//! known to be *right*: a record has no notion of what a call was for.
+
+mod seen;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use framegate_guard::Outcome;
+use framegate_guard::policy::Policy;
+use framegate_guard::store::StoreError;
+
+use self::seen::SeenTool;
+use super::again::{Again, Other, Replayer};
+use super::call::{RecordedCall, RowKind};
+use super::choice::Choice;
+use super::file::RecordFile;
+
+/// Rounds in which the draft is corrected; each takes out at least one rule, or loosens one tool.
+const ROUNDS_MAX: usize = 16;
+
+/// What was allowed, in all.
+#[derive(Debug, Default)]
+struct Learned {
+    /// By server and tool.
+    tools: BTreeMap<(String, String), SeenTool>,
+    sessions: BTreeSet<u64>,
+    calls: u64,
+    /// Allowed, and their arguments are not there any more.
+    unseen: u64,
+    from: Option<i64>,
+    to: i64,
+    /// Rules that did not hold for all calls.
+    dropped: BTreeSet<String>,
+    /// How the arguments of a tool have to be read; a tool's own schema is otherwise strict.
+    loose: BTreeMap<(String, String), &'static str>,
+}
+
+/// The draft as a policy file; nothing when nothing was allowed.
+pub(crate) fn draft(file: &RecordFile, choice: &Choice) -> Result<Option<String>, StoreError> {
+    let mut learned = Learned::default();
+    each(file, choice, None, |call, server, again| learned.take(call, server, again))?;
+    if learned.tools.is_empty() {
+        return Ok(None);
+    }
+    for _ in 0..ROUNDS_MAX {
+        let text = write::policy(&learned);
+        let Ok(policy) = load(&text) else { break };
+        let mut wrong: BTreeSet<((String, String), String)> = BTreeSet::new();
+        let other = Other { policy, facts: BTreeMap::<String, Bytes>::new() };
+        each(file, choice, Some(other), |call, server, again| {
+            let Some(again) = again.filter(|again| again.now != Outcome::Allow) else { return };
+            let tool = (server.to_owned(), call.tool().to_owned());
+            wrong.extend(again.by.iter().map(|by| (tool.clone(), by.clone())));
+        })?;
+        if !wrong.into_iter().fold(false, |any, (tool, by)| learned.correct(tool, by) || any) {
+            break;
+        }
+    }
+    Ok(Some(write::policy(&learned)))
+}
+
+fn load(text: &str) -> Result<Policy, String> {
+    let loaded = Policy::load("draft", text.as_bytes(), &mut |_| Err("a draft names no files".into()));
+    loaded.map(|loaded| loaded.policy).map_err(|why| why.to_string())
+}
+
+/// All calls that were allowed, with the decision made again.
+fn each(
+    file: &RecordFile,
+    choice: &Choice,
+    other: Option<Other>,
+    mut take: impl FnMut(&RecordedCall, &str, Option<Again>),
+) -> Result<(), StoreError> {
+    // Without another policy only the inputs are wanted: under one that allows all, they come whatever was in force.
+    let any = || Some(Other { policy: load("framegate: 1\ndefault: allow\n").ok()?, facts: BTreeMap::new() });
+    let mut replayer = Replayer::new(file, other.or_else(any));
+    for row in file.from(0) {
+        let row = row?;
+        match RowKind::of(&row) {
+            RowKind::Call => {}
+            RowKind::End | RowKind::Frame => {
+                replayer.retracer.see(&row.record()?);
+                continue;
+            }
+            RowKind::Close | RowKind::Other => continue,
+        }
+        let call = RecordedCall { record: row.record()?, hash: row.hash, end: None };
+        let session = replayer.retracer.session(&call.record)?.unwrap_or_default();
+        let is_allowed = call.outcome() == "allow" && call.would().is_none();
+        if is_allowed && choice.takes(&call, &session.server) {
+            let again = replayer.call(&call.record)?.ok();
+            take(&call, &session.server, again);
+        }
+    }
+    Ok(())
+}
+
+impl Learned {
+    fn take(&mut self, call: &RecordedCall, server: &str, again: Option<Again>) {
+        let time = call.record.time().0;
+        self.calls += 1;
+        self.sessions.insert(call.session());
+        self.from = Some(self.from.map_or(time, |from| from.min(time)));
+        self.to = self.to.max(time);
+        let tool = self.tools.entry((server.to_owned(), call.tool().to_owned())).or_default();
+        match again {
+            Some(again) => tool.take(&again.recorded, call.record.text("sent") == Some("edited")),
+            None => {
+                tool.calls += 1;
+                self.unseen += 1;
+            }
+        }
+    }
+
+    /// Loosens what refused a call that was allowed. False when nothing can be done about it.
+    fn correct(&mut self, tool: (String, String), by: String) -> bool {
+        if matches!(by.as_str(), "arguments_valid" | "schema_readable") {
+            let next = match self.loose.get(&tool) {
+                None => "coerce",
+                Some(&"coerce") => "unchecked",
+                Some(_) => return false,
+            };
+            self.loose.insert(tool, next);
+            return true;
+        }
+        self.dropped.insert(by)
+    }
+}

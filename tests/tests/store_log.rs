@@ -1,0 +1,322 @@
+//! The record, read: `framegate log`, `show` and `replay` over what `run` wrote.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use framegate_tests::Guarded;
+use framegate_tests::guarded::Start;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Reads the world, a fact, the conversation; coerces; has a rule on trial, and one that is for no tool by name.
+const POLICY: &str = "framegate: 1
+facts: { limit: { type: number, default: 5 } }
+tools: { look: { arguments: coerce }, wipe: {}, fetch: {}, other: {} }
+rules:
+  - { name: inside, tools: [look], that: 'within(args.path, \"/tmp\")', because: Only /tmp. }
+  - { name: few, tools: [look], that: 'args.count <= facts.limit', when: has(args.count), otherwise: ask, because: Ask first. }
+  - { name: unheard, tools: [wipe], that: '!conversation.contains(\"ran look\")', because: Not after looking. }
+  - { name: tried, tools: [fetch], that: 'host(args.url) == \"a.example\"', mode: monitor, because: On trial. }
+  - { name: by_argument, that: '!args.command.contains(\"rm\")', because: No rm. }
+";
+
+struct Session {
+    guarded: Guarded,
+    folder: TempDir,
+}
+
+fn start(policy: Option<&str>, options: &[&str]) -> Session {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.db").display().to_string();
+    let options = [&["--store", &file], options].concat();
+    let wrapper = framegate_tests::wrapper!();
+    let script = json!([tools()]);
+    let mut guarded = Start { wrapper: &wrapper, policy, options: &options, script, files: &[] }.now();
+    guarded.open();
+    Session { guarded, folder }
+}
+
+fn tools() -> Value {
+    let schema = |properties: Value| json!({ "type": "object", "properties": properties });
+    let look = schema(
+        json!({ "path": { "type": "string" }, "count": { "type": "integer" }, "mode": { "type": "string" } }),
+    );
+    let tools = json!([
+        { "name": "look", "inputSchema": look },
+        { "name": "wipe", "inputSchema": schema(json!({})) },
+        { "name": "fetch", "inputSchema": schema(json!({ "url": { "type": "string" }, "token": { "type": "string" } })) },
+        { "name": "other", "inputSchema": schema(json!({ "command": { "type": "string" } })) },
+    ]);
+    json!({ "tools": tools.to_string() })
+}
+
+const CALLS: &[(&str, &str)] = &[
+    ("wipe", "{}"),
+    ("look", r#"{"path":"/tmp/a","count":"3","mode":"fast"}"#),
+    ("look", r#"{"path":"/tmp/b/c","mode":"slow"}"#),
+    ("look", r#"{"path":"/etc/passwd","mode":"fast"}"#),
+    ("look", r#"{"path":"/tmp/a","count":9,"mode":"fast"}"#),
+    ("wipe", "{}"),
+    ("fetch", r#"{"url":"https://b.example/x","token":"S3CRET-0"}"#),
+    ("fetch", r#"{"url":"https://a.example/x?y=1"}"#),
+    ("other", r#"{"command":"rm -r"}"#),
+    ("other", r#"{"command":"ls"}"#),
+    ("raed", "{}"),
+    ("look", r#"{"path":7}"#),
+    ("look", r#"{"path":"/tmp/a","mode":"fast"}"#),
+    ("look", r#"{"path":"/tmp/d","mode":"fast"}"#),
+    ("look", r#"{"path":"/tmp/e","mode":"slow"}"#),
+];
+
+impl Session {
+    fn play(&mut self) {
+        for (at, (tool, arguments)) in CALLS.iter().enumerate() {
+            self.guarded.call(&format!("\"c{at}\""), tool, arguments);
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("record.db")
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+        command.args(words).arg(self.file()).env("TZ", "UTC").stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// What a command says, which must go well.
+    fn said(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn json(&self, words: &[&str]) -> Vec<Value> {
+        self.said(words).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+fn played(options: &[&str]) -> Session {
+    let mut session = start(Some(POLICY), options);
+    session.play();
+    session.guarded.end();
+    session
+}
+
+#[test]
+fn the_log_shows_calls_with_what_became_of_them() {
+    let session = played(&[]);
+    let before = std::fs::read(session.file()).unwrap();
+    let said = session.said(&["log"]);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), CALLS.len() + 1, "{said}");
+    assert!(lines[0].starts_with("  #") && lines[0].contains("latency"), "{said}");
+    let has = |at: usize, parts: &[&str]| {
+        assert!(parts.iter().all(|part| lines[at].contains(part)), "{parts:?} in {}", lines[at]);
+    };
+    has(1, &["allow", "wipe", "{}", "done", " ms"]);
+    has(2, &["allow", r#"{"path":"/tmp/a","count":"3","mode":"fast"}"#, "done"]);
+    has(4, &["deny", "look", "inside", "refused"]);
+    has(5, &["ask", "few", "refused"]);
+    has(7, &["allow", r#""token":"***""#, "would deny: tried"]);
+    has(11, &["deny", "raed", "known_tool"]);
+    assert!(!said.contains("S3CRET"), "{said}");
+    assert!(session.said(&["log", "--arguments", "full"]).contains("S3CRET-0"));
+    assert!(!session.said(&["log", "--arguments", "none"]).contains("/tmp/a"));
+
+    let seqs = |words: &[&str]| -> Vec<String> {
+        session.json(words).iter().map(|call| call["tool"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(seqs(&["log", "--json", "-n", "2"]), ["look", "look"], "the last ones");
+    assert_eq!(seqs(&["log", "--json", "--tool", "w*"]), ["wipe", "wipe"]);
+    assert_eq!(seqs(&["log", "--json", "--outcome", "ask"]), ["look"]);
+    assert_eq!(
+        seqs(&["log", "--json", "--outcome", "deny", "--tool", "fetch"]),
+        ["fetch"],
+        "would have been"
+    );
+    assert_eq!(seqs(&["log", "--json", "--since", "1h", "--session", "2", "-n", "0"]).len(), CALLS.len());
+    assert_eq!(seqs(&["log", "--json", "--session", "3"]).len(), 0);
+    assert_eq!(seqs(&["log", "--json", "--since", "2199-01-01T00:00:00Z"]).len(), 0);
+    let calls = session.json(&["log", "--json"]);
+    assert_eq!(calls[1]["arguments"]["count"], "3");
+    assert_eq!((&calls[1]["sent"], &calls[1]["how"]), (&json!("edited"), &json!("done")));
+    assert_eq!(std::fs::read(session.file()).unwrap(), before, "reading changes nothing");
+}
+
+#[test]
+fn one_decision_is_shown_in_full() {
+    let session = played(&[]);
+    let calls = session.json(&["log", "--json"]);
+    let shown = |at: usize| session.said(&["show", &calls[at]["seq"].to_string()]);
+    let denied = shown(3);
+    for part in
+        ["deny (inside)", "Only /tmp.", "inside in line 5", "sent       nothing", "/etc/passwd", "refused"]
+    {
+        assert!(denied.contains(part), "{part}: {denied}");
+    }
+    assert!(denied.contains(calls[3]["hash"].as_str().unwrap()), "{denied}");
+    let coerced = shown(1);
+    assert!(coerced.contains("the call, edited") && coerced.contains("ran look"), "{coerced}");
+    let fetched = shown(6);
+    assert!(!fetched.contains("S3CRET") && fetched.contains("only monitored"), "{fetched}");
+    assert!(session.said(&["show", "2"]).starts_with("session 2, "));
+    let none = session.run(&["show", "9999"]);
+    assert_eq!(none.status.code(), Some(65), "{none:?}");
+}
+
+#[test]
+fn every_decision_comes_out_again_from_its_record() {
+    let session = played(&["--fact", "limit=4"]);
+    assert_eq!(session.said(&["replay"]).trim(), format!("{0} decisions: {0} as recorded", CALLS.len()));
+    let lines = session.folder.path().join("record.jsonl");
+    std::fs::write(&lines, session.said(&["log", "--json", "--all"])).unwrap();
+    let over_lines = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+        command.args(words).arg(&lines).output().unwrap()
+    };
+    assert!(String::from_utf8(over_lines(&["replay"]).stdout).unwrap().contains("15 as recorded"));
+    let from = |words: &[&str]| String::from_utf8(over_lines(words).stdout).unwrap();
+    assert_eq!(from(&["log", "--json"]), session.said(&["log", "--json"]), "the same from either file");
+    assert_eq!(from(&["log", "--json", "--all"]), session.said(&["log", "--json", "--all"]));
+    // A record that says something else than was decided is found out.
+    let forged =
+        std::fs::read_to_string(&lines).unwrap().replacen(r#""outcome":"deny""#, r#""outcome":"ask""#, 1);
+    std::fs::write(&lines, forged).unwrap();
+    let fault = over_lines(&["replay"]);
+    let said = String::from_utf8(fault.stdout).unwrap();
+    assert_eq!(fault.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("14 as recorded, 1 not as recorded") && said.contains("outcome: then ask, now deny"),
+        "{said}"
+    );
+}
+
+#[test]
+fn another_policy_is_told_by_what_it_would_change() {
+    let session = played(&[]);
+    let other = POLICY
+        .replace("'within(args.path, \"/tmp\")'", "'args.path != \"/tmp/a\"'")
+        .replace("fetch: {}, ", "")
+        .replace("default: 5 }", "default: 5 }, role: { type: string }")
+        + "  - { name: role, tools: [other], that: 'facts.role == \"admin\"', because: Only admins. }\n";
+    let policy = session.folder.path().join("other.yaml");
+    std::fs::write(&policy, other).unwrap();
+    let policy = policy.to_str().unwrap();
+    let report: Value = session.json(&["replay", "--json", "--policy", policy]).remove(0);
+    let groups = |key: &str| -> Vec<(String, u64)> {
+        let groups = report[key].as_array().unwrap().iter();
+        groups
+            .map(|group| (group["by"].as_str().unwrap().to_owned(), group["count"].as_u64().unwrap()))
+            .collect()
+    };
+    let one = |by: &str, count: u64| (by.to_owned(), count);
+    assert_eq!(groups("allowed"), [one("inside", 1)], "{report}");
+    assert_eq!(groups("denied"), [one("inside", 2), one("inside, few", 1), one("known_tool", 2)], "{report}");
+    assert_eq!(groups("unknown"), [one("role", 1)], "a fact that was not recorded: {report}");
+    assert_eq!(groups("asked"), []);
+    let said = session.said(&["replay", "--policy", policy, "--fact", "role=admin"]);
+    assert!(said.contains("newly denied:") && !said.contains("unknown"), "{said}");
+    assert!(said.contains(r#"look {"path":"/etc/passwd","mode":"fast"}  deny → allow"#), "{said}");
+    assert!(!said.contains("S3CRET"), "{said}");
+    let wrong = session.run(&["replay", "--policy", policy, "--fact", "no=1"]);
+    assert_eq!(wrong.status.code(), Some(78), "{wrong:?}");
+}
+
+#[test]
+fn a_learned_policy_allows_what_was_allowed() {
+    let session = played(&[]);
+    let draft = session.said(&["replay", "--learn"]);
+    assert!(draft.starts_with("# DRAFT"), "{draft}");
+    for part in [
+        "default: deny",
+        "'look': { arguments: coerce }",
+        "within(args.path, \"/tmp\")",
+        "host(args.url) in [\"a.example\"]",
+        "args.mode in [\"fast\", \"slow\"]",
+    ] {
+        assert!(draft.contains(part), "{part}: {draft}");
+    }
+    assert!(!draft.contains("S3CRET") && !draft.contains("/etc"), "{draft}");
+    let policy = session.folder.path().join("draft.yaml");
+    std::fs::write(&policy, &draft).unwrap();
+    let policy = policy.to_str().unwrap();
+    let checked =
+        Command::new(env!("CARGO_BIN_EXE_framegate-under-test")).args(["check", "--strict", policy]).output();
+    assert!(checked.as_ref().unwrap().status.success(), "{checked:?}\n{draft}");
+    let report: Value =
+        session.json(&["replay", "--json", "--outcome", "allow", "--policy", policy]).remove(0);
+    for key in ["denied", "asked", "unknown", "not_recomputable"] {
+        let calls = report[key].as_array().unwrap();
+        // Allowed only since a rule was on trial: that is no call to learn from, and no other is touched.
+        let on_trial =
+            |call: &Value| call["tool"] == "fetch" && call["arguments"].to_string().contains("b.example");
+        assert!(
+            calls.iter().all(|group| group["calls"].as_array().unwrap().iter().all(on_trial)),
+            "{key}: {report}\n{draft}"
+        );
+    }
+}
+
+#[test]
+fn what_was_not_kept_is_not_recomputable_and_says_so() {
+    let session = played(&["--store-content", "none"]);
+    let said = session.said(&["replay"]);
+    assert!(said.contains("15 not recomputable") && said.contains("content was never kept"), "{said}");
+    assert!(session.said(&["log"]).contains("(not kept)"));
+    let session = played(&["--store-content", "redacted"]);
+    let said = session.said(&["replay"]);
+    assert!(
+        said.contains("14 as recorded, 1 not recomputable")
+            && said.contains("content redacted (`arguments`)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_record_is_followed_while_a_session_writes_it() {
+    let mut session = start(Some(POLICY), &[]);
+    session.guarded.call("\"before\"", "wipe", "{}");
+    let mut follow = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+    let mut follow =
+        follow.args(["log", "--follow"]).arg(session.file()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("wipe"));
+    session.guarded.call("\"after\"", "look", r#"{"path":"/tmp/x"}"#);
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.contains(r#"look  {"path":"/tmp/x"}  done"#), "{line}");
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+    assert_eq!(
+        session.said(&["replay"]).trim(),
+        "2 decisions: 2 as recorded",
+        "also while it is being written"
+    );
+    session.guarded.end();
+}
+
+#[test]
+fn files_that_are_no_record_are_named() {
+    let session = played(&[]);
+    let folder = session.folder.path();
+    let run = |name: &str, text: &str| {
+        let file = folder.join(name);
+        std::fs::write(&file, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+        let output = command.arg("log").arg(file).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = run("a.txt", "hello\n");
+    assert!(code == Some(65) && said.contains("not a store"), "{said}");
+    let (code, said) = run("b.db", "SQLite format 3\0 and no more");
+    assert!(matches!(code, Some(65 | 74)), "{code:?} {said}");
+    assert_eq!(run("empty.jsonl", "").0, Some(0));
+    let missing = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"))
+        .args(["log", "/no/such.db"])
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(74));
+}
