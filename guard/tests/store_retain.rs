@@ -11,9 +11,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use ed25519_dalek::SigningKey;
 use framegate_guard::store::entry::Entry;
-use framegate_guard::store::retain::{EXCEPT, Limits, Removal};
+use framegate_guard::store::retain::{EXCEPT, Limits, Removal, STEP_CONTENTS_MAX};
 use framegate_guard::store::sqlite::{Durability, Store};
-use framegate_guard::store::verify::{Options, Place};
+use framegate_guard::store::verify::{FAULTS_MAX, Options, Place};
 use framegate_guard::world::Instant;
 use rusqlite::Connection;
 use store_common::{Dice, entropy, fill, first, place, verify};
@@ -94,6 +94,49 @@ fn limits_of_age_and_size_take_the_oldest() {
     assert_eq!(all(&path, SEQS), [7, 8]);
     assert_eq!(store.retain(&bytes(0), Instant(1000)).unwrap(), 4);
     assert!(verify(&path, Options::default()).is_whole());
+}
+
+#[test]
+fn many_contents_are_removed_in_steps() {
+    for (count, steps) in [(STEP_CONTENTS_MAX - 1, 1), (STEP_CONTENTS_MAX, 1), (STEP_CONTENTS_MAX + 1, 2)] {
+        let (_folder, path) = place();
+        let mut store = open(&path);
+        let mut step = store.begin().unwrap();
+        for _ in 0..count {
+            step.append(&Entry::new("call").content("arguments", Bytes::from_static(b"{}")), Instant(1))
+                .unwrap();
+        }
+        step.commit().unwrap();
+        let everything = Removal { from: 0, to: u64::MAX, fields: &[], except: &[], why: "age" };
+        assert_eq!(store.remove(&everything, Instant(2)).unwrap(), count);
+        let report = verify(&path, Options::default());
+        assert!(report.is_whole(), "{:?}", report.faults);
+        assert_eq!((report.counts.removed, report.counts.records), (count, 1 + count + steps));
+    }
+}
+
+#[test]
+fn faults_beyond_their_limit_are_counted() {
+    let limit = u64::try_from(FAULTS_MAX).unwrap();
+    for broken in [limit - 1, limit, limit + 1] {
+        let (_folder, path) = place();
+        fill(&path, 50, &mut Dice(8));
+        let sql = format!("UPDATE records SET body = '' WHERE seq % 2 = 0 AND seq <= {}", 2 * broken);
+        Connection::open(&path).unwrap().execute_batch(&sql).unwrap();
+        let report = verify(&path, Options::default());
+        // Each is wrong in two ways: its hash, and its spelling; and what it says of its contents is not read.
+        assert_eq!(report.faults_count, 2 * broken);
+        assert_eq!(report.faults.len(), FAULTS_MAX.min(usize::try_from(2 * broken).unwrap()));
+    }
+    for broken in [limit - 1, limit, limit + 1] {
+        let (_folder, path) = place();
+        fill(&path, 50, &mut Dice(8));
+        let sql = format!("UPDATE records SET hash = x'00' WHERE seq % 2 = 0 AND seq <= {}", 2 * broken);
+        Connection::open(&path).unwrap().execute_batch(&sql).unwrap();
+        let report = verify(&path, Options::default());
+        let found = report.faults.iter().filter(|fault| matches!(fault.place, Place::Record(_))).count();
+        assert_eq!(found, FAULTS_MAX.min(usize::try_from(broken).unwrap()), "{:?}", report.faults);
+    }
 }
 
 #[test]

@@ -43,12 +43,13 @@ pub fn line(row: &Row, contents: &[Kept]) -> String {
 pub struct Lines<R> {
     input: R,
     number: u64,
+    line_bytes_max: usize,
 }
 
 impl<R: BufRead> Lines<R> {
     /// Reads from here.
     pub fn new(input: R) -> Lines<R> {
-        Lines { input, number: 0 }
+        Lines { input, number: 0, line_bytes_max: LINE_BYTES_MAX }
     }
 
     /// The next line that is not blank, without its end.
@@ -56,14 +57,14 @@ impl<R: BufRead> Lines<R> {
         loop {
             self.number += 1;
             let mut line = Vec::new();
-            let most = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+            let most = u64::try_from(self.line_bytes_max).unwrap_or(u64::MAX).saturating_add(1);
             let read = self.input.by_ref().take(most).read_until(b'\n', &mut line);
             if read.map_err(|why| StoreError::Os(why.to_string()))? == 0 {
                 return Ok(None);
             }
             if line.last() == Some(&b'\n') {
                 line.pop();
-            } else if line.len() > LINE_BYTES_MAX {
+            } else if line.len() > self.line_bytes_max {
                 return Err(self.wrong("it is longer than any that we write"));
             }
             if !line.is_empty() {
@@ -134,4 +135,25 @@ fn hex<const LENGTH: usize>(json: &str) -> Option<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     unhex(json.strip_prefix('"')?.strip_suffix('"')?, &mut bytes)?;
     Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_at_their_limit() {
+        let line = "{\"seq\":1,\"hash\":\"\",\"body\":{}}";
+        let read = |line_bytes_max, end: &str| {
+            let text = format!("\n{line}{end}");
+            Lines { input: text.as_bytes(), number: 0, line_bytes_max }.next().map(|item| item.is_some())
+        };
+        for end in ["\n", ""] {
+            assert_eq!(read(line.len() + 1, end), Ok(true));
+            assert_eq!(read(line.len(), end), Ok(true));
+            assert!(
+                matches!(read(line.len() - 1, end), Err(StoreError::Corrupt(why)) if why.starts_with("line 2"))
+            );
+        }
+    }
 }

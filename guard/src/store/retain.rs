@@ -13,7 +13,7 @@ use crate::world::Instant;
 
 /// Contents that are deleted in one step: a step of millions would keep other sessions from writing for longer
 /// than they wait.
-const STEP_CONTENTS_MAX: u64 = 10_000;
+pub const STEP_CONTENTS_MAX: u64 = 10_000;
 /// Pages that are given back in one step.
 const STEP_PAGES_MAX: u32 = 1_000;
 /// What later decisions refer to stays: a policy, a definition, facts. They are few, and kept once.
