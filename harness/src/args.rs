@@ -285,6 +285,19 @@ pub(crate) struct StoreArgs {
     #[arg(long, value_name = "HOW", env = "FRAMEGATE_DURABILITY", default_value = "normal")]
     pub(crate) durability: TypedDurability,
 
+    /// Delete contents (arguments, results) from the record that are older, as `90d`; the chain stays whole
+    #[arg(long, value_name = "AGE", env = "FRAMEGATE_STORE_AGE", value_parser = humantime::parse_duration)]
+    pub(crate) store_age: Option<Duration>,
+
+    /// Delete the oldest contents from the record until this many MiB of contents are left
+    #[arg(long, value_name = "MIB", env = "FRAMEGATE_STORE_SIZE")]
+    pub(crate) store_size: Option<u64>,
+
+    /// Sign the record with the key in FILE (made by `framegate verify --new-key FILE`): every 1,000 records and
+    /// at the end
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_SIGN_KEY")]
+    pub(crate) sign_key: Option<PathBuf>,
+
     /// Say in each call's result (`_meta`) where it is recorded
     #[arg(long, env = "FRAMEGATE_ANNOTATE", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub(crate) annotate: bool,

@@ -22,7 +22,6 @@ fn in_state(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> 
 ///
 /// # Errors
 /// When it cannot be made.
-#[expect(dead_code, reason = "the recorder makes it; reading makes nothing")]
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! The WAL is worked into the file by a thread of its own: no commit waits for that.
+//! The store's housekeeping, by a thread of its own, so that no commit waits for it: the WAL is worked into the file,
+//! and what is beyond the limits of age and size is deleted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,11 +8,17 @@ use std::time::{Duration, Instant};
 
 use framegate_guard::store::StoreError;
 use framegate_guard::store::checkpoint::Checkpointer;
+use framegate_guard::store::retain::Limits;
+use framegate_guard::store::sqlite::{Durability, Store};
 
+use super::entropy::entropy;
+use super::ledger::now;
 use crate::calls::{CallLog, Level};
 
 /// How often the WAL is looked at while there is writing.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often what is too old or too much is deleted, while there is writing; first at the start.
+const RETAIN_EVERY: Duration = Duration::from_secs(3600);
 
 /// The writer's end: ends the thread when it goes.
 #[derive(Debug)]
@@ -25,11 +32,14 @@ impl Checkpoints {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn start(file: &Path, log: &Arc<CallLog>) -> Result<Checkpoints, StoreError> {
+    pub(super) fn start(file: &Path, limits: Limits, log: &Arc<CallLog>) -> Result<Checkpoints, StoreError> {
         let checkpointer = Checkpointer::open(file)?;
+        let is_limited = limits != Limits::default();
+        let retains = is_limited.then(|| Store::open(file, Durability::Normal, entropy)).transpose()?;
+        let retention = retains.map(|store| Retention { store, limits, last: None });
         let (tell, told) = sync_channel(1);
         let log = Arc::clone(log);
-        let run = move || work_in(&checkpointer, &told, &log);
+        let run = move || work_in(&checkpointer, retention, &told, &log);
         let thread = std::thread::Builder::new().name("checkpoints".into()).spawn(run);
         thread.map_err(|why| StoreError::Os(why.to_string()))?;
         Ok(Checkpoints { tell, told: None })
@@ -45,17 +55,43 @@ impl Checkpoints {
     }
 }
 
-fn work_in(checkpointer: &Checkpointer, told: &Receiver<()>, log: &CallLog) {
+/// Deletes what is beyond the limits.
+struct Retention {
+    /// A connection of its own: its steps stand between those of the sessions.
+    store: Store,
+    limits: Limits,
+    last: Option<Instant>,
+}
+
+impl Retention {
+    fn run(&mut self) -> Result<(), StoreError> {
+        if self.last.is_none_or(|last| last.elapsed() >= RETAIN_EVERY) {
+            self.last = Some(Instant::now());
+            self.store.retain(&self.limits, now())?;
+        }
+        Ok(())
+    }
+}
+
+fn work_in(
+    checkpointer: &Checkpointer,
+    mut retention: Option<Retention>,
+    told: &Receiver<()>,
+    log: &CallLog,
+) {
     let mut is_said = false;
-    while told.recv().is_ok() {
+    let mut say = |what: &str, why: &StoreError| {
         // Nothing is lost by it: the next one does more.
-        if let Err(why) = checkpointer.run_once()
-            && !std::mem::replace(&mut is_said, true)
-        {
-            log.say(
-                Level::Warn,
-                &format!("the record's write-ahead log cannot be worked in and grows: {why}"),
-            );
+        if !std::mem::replace(&mut is_said, true) {
+            log.say(Level::Warn, &format!("{what}: {why}"));
+        }
+    };
+    while told.recv().is_ok() {
+        if let Some(Err(why)) = retention.as_mut().map(Retention::run) {
+            say("what the record should not keep any longer cannot be deleted", &why);
+        }
+        if let Err(why) = checkpointer.run_once() {
+            say("the record's write-ahead log cannot be worked in and grows", &why);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! A ledger that remembers in memory and records in a store.
 
 use std::future::Future;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -19,8 +18,10 @@ use super::checkpoints::Checkpoints;
 use super::entropy::entropy;
 use super::queue::{Queue, Slot, Waiting, What};
 use super::settings::{Durability, OnFailure, StoreSettings};
+use super::signer::Signer;
 use super::thread::{Place, Scribe};
 use crate::calls::{CallLog, Level};
+use crate::store_path;
 
 /// How long what waits at the end of a session may take to be written.
 const CLOSE_WAIT: Duration = Duration::from_secs(3);
@@ -56,10 +57,7 @@ impl StoreLedger {
                 "the record `{shown}` cannot be opened: {why}. Give another --store FILE, or --store none to go without a record"
             )
         };
-        if let Some(folder) = settings.file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(|why| failed(&why))?;
-        }
+        store_path::make_folder(&settings.file).map_err(|why| failed(&why))?;
         let durability = match settings.durability {
             Durability::Full => sqlite::Durability::Full,
             Durability::Bounded | Durability::Normal => sqlite::Durability::Normal,
@@ -73,7 +71,9 @@ impl StoreLedger {
         let scribe = Scribe {
             store,
             file: Place::of(&settings.file).map_err(|why| failed(&why))?,
-            checkpoints: Checkpoints::start(&settings.file, log).map_err(|why| failed(&why))?,
+            checkpoints: Checkpoints::start(&settings.file, settings.limits, log)
+                .map_err(|why| failed(&why))?,
+            signer: settings.key.clone().map(Signer::new),
             writer: Writer::new(about, settings.keep),
             queue: Arc::clone(&queue),
             memory: Arc::clone(&memory),

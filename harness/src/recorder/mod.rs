@@ -23,6 +23,7 @@ mod flow;
 mod ledger;
 mod queue;
 mod settings;
+mod signer;
 mod thread;
 
 pub(crate) use flow::{Fidelity, peer};

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use ed25519_dalek::SigningKey;
 use framegate_guard::store::entries::{Keep, Redact};
+use framegate_guard::store::retain::Limits;
 
 use crate::args::{StoreArgs, StoreContent, StoreFailure, TypedDurability};
-use crate::redact;
+use crate::{redact, sign_key, store_path};
 
 /// What happens to a call whose record cannot be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,13 +50,17 @@ pub(crate) struct StoreSettings {
     pub(crate) keep: Keep,
     pub(crate) on_failure: OnFailure,
     pub(crate) durability: Durability,
+    /// What is deleted from it.
+    pub(crate) limits: Limits,
+    /// Signs it.
+    pub(crate) key: Option<SigningKey>,
 }
 
 impl StoreSettings {
     /// What was typed, as it is meant; nothing when no record is kept.
     ///
     /// # Errors
-    /// When nothing says where the record is to be kept.
+    /// When nothing says where the record is to be kept, or the key to sign it cannot be read.
     pub(crate) fn of(args: &StoreArgs, has_policy: bool, monitors: bool) -> Result<Option<Self>, String> {
         let file = match &args.store {
             Some(file) if file.as_os_str() == "none" => return Ok(None),
@@ -79,7 +85,10 @@ impl StoreSettings {
             TypedDurability::Full => Durability::Full,
             TypedDurability::Normal => Durability::Normal,
         };
-        Ok(Some(Self { file, keep, on_failure, durability }))
+        let bytes = args.store_size.map(|mib| mib.saturating_mul(1024 * 1024));
+        let limits = Limits { age: args.store_age, bytes };
+        let key = args.sign_key.as_deref().map(sign_key::read).transpose()?;
+        Ok(Some(Self { file, keep, on_failure, durability, limits, key }))
     }
 }
 
@@ -100,15 +109,13 @@ impl Redact for Credentials {
     }
 }
 
-/// The store of whoever gives none: in the user's state directory (XDG Base Directory Specification).
+/// The store of whoever gives none.
 ///
 /// # Errors
 /// When nothing says where that is.
 pub(crate) fn default_file() -> Result<PathBuf, String> {
-    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
     let none = "there is no place for the record of decisions: neither XDG_STATE_HOME nor HOME is set; give --store FILE, or --store none to keep no record";
-    Ok(state.ok_or(none)?.join("framegate/record.db"))
+    store_path::default_path().ok_or_else(|| none.to_owned())
 }
 
 #[cfg(test)]
@@ -121,6 +128,9 @@ mod tests {
             store_content: StoreContent::Full,
             store_failure,
             durability: TypedDurability::Normal,
+            store_age: None,
+            store_size: None,
+            sign_key: None,
             annotate: false,
         }
     }

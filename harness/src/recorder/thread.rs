@@ -13,6 +13,7 @@ use framegate_guard::store::writer::Writer;
 use super::checkpoints::Checkpoints;
 use super::ledger::now;
 use super::queue::{Item, Queue, What};
+use super::signer::Signer;
 use crate::calls::{CallLog, Level};
 
 /// Entries of one transaction: a step waits for those before it, and memory for all of them.
@@ -58,6 +59,7 @@ pub(super) struct Scribe {
     pub(super) store: Store,
     pub(super) file: Place,
     pub(super) checkpoints: Checkpoints,
+    pub(super) signer: Option<Signer>,
     pub(super) writer: Writer,
     pub(super) queue: Arc<Queue>,
     /// Where a call that is refused is taken back.
@@ -104,6 +106,7 @@ impl Scribe {
         if let Some(gap) = &gap {
             self.writer.gap(&mut to, gap, now())?;
         }
+        let is_end = items.iter().any(|item| matches!(item.what, What::Event(Event::Close(_))));
         let mut recorded = Vec::with_capacity(items.len());
         for item in items {
             let flow = item.flow.text();
@@ -117,7 +120,11 @@ impl Scribe {
                 }
             });
         }
+        if let Some(signer) = &mut self.signer {
+            signer.sign(&mut to, is_end)?;
+        }
         to.commit()?;
+        self.signer.iter_mut().for_each(Signer::committed);
         self.writer.committed();
         self.checkpoints.written();
         if let Some(gap) = gap {
