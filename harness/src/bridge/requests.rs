@@ -10,7 +10,8 @@ use framegate_guard::store::event::{Event, FrameRecord, FrameSent, MethodRecord}
 use framegate_guard::{MethodCall, Ruled};
 use framegate_pump::{Frame, Interceptor as _, Kind, Request, RpcError, Side, Verdict};
 
-use super::calls::{ON_THREAD_BYTES_MAX, REFUSED, answer, read};
+use super::calls::{ON_THREAD_BYTES_MAX, REFUSED, read};
+use super::refusals::answer;
 use super::shared::Bridge;
 use crate::calls::Level;
 use crate::clip::clip;

@@ -1,0 +1,195 @@
+//! How calls end: settled in the ledger, and in the record.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use framegate_guard::ledger::Settled;
+use framegate_guard::store::event::{self, EndRecord, Event};
+use framegate_pump::{Edits, Ended, Frame, Request, Ticket};
+
+use super::shared::{Bridge, Inner, Sent};
+use crate::calls::Level;
+
+impl Bridge {
+    /// A request that was sent, or was to be, gets no answer.
+    pub(super) fn call_ended(&self, request: &Request, how: Ended) {
+        if request.method() == "tools/call" {
+            let settled = if how == Ended::TooLong { Settled::Done } else { Settled::Lost };
+            if let Some(sent) = self.inner.settle(request.head().ticket, settled) {
+                self.inner.note_end(&sent, how_ended(how), None, None);
+            }
+        }
+    }
+}
+
+/// A step whose commit is waited for. When nobody waits any more, it was not sent: cancelled, or the client left.
+pub(super) struct Reserved {
+    pub(super) inner: Arc<Inner>,
+    pub(super) sequence: u64,
+    pub(super) since: Instant,
+    pub(super) given_up: Arc<AtomicBool>,
+    pub(super) is_over: bool,
+}
+
+impl Reserved {
+    /// Its commit has come, or failed.
+    pub(super) fn over(mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        // What took too long to judge is passed on where nothing is refused.
+        let is_passed_on = self.given_up.load(Ordering::Relaxed) && self.inner.guard().is_monitoring();
+        if self.is_over || is_passed_on {
+            return;
+        }
+        self.inner.undo(self.sequence);
+        self.inner.ledger.note(Event::End(EndRecord {
+            step: self.sequence,
+            how: event::How::Cancelled,
+            frame: None,
+            out: None,
+            latency_us: micros(self.since),
+            is_unsent: true,
+            heard: None,
+        }));
+    }
+}
+
+impl Inner {
+    /// Whether a decision off the pump's thread has the ledger, or is about to take it.
+    pub(super) fn is_deciding(&self) -> bool {
+        self.deciding.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn settle(self: &Arc<Self>, ticket: Ticket, how: Settled) -> Option<Sent> {
+        let sent = self.open().remove(&ticket)?;
+        self.settle_step(sent.sequence, how);
+        Some(sent)
+    }
+
+    /// The pump must not wait for a ledger that a decision holds.
+    pub(super) fn settle_step(self: &Arc<Self>, sequence: u64, how: Settled) {
+        if !self.is_deciding() {
+            return self.settle_now(sequence, how);
+        }
+        let inner = Arc::clone(self);
+        tokio::task::spawn_blocking(move || inner.settle_now(sequence, how));
+    }
+
+    fn settle_now(&self, sequence: u64, how: Settled) {
+        if let Err(failure) = self.ledger.settle(&self.key, sequence, how) {
+            self.log.say(Level::Error, &failure.to_string());
+        }
+    }
+
+    /// A step that was to be sent was not.
+    pub(super) fn undo(self: &Arc<Self>, sequence: u64) {
+        let inner = Arc::clone(self);
+        // Dropped with its runtime there is nobody left to count for.
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) if self.is_deciding() => {
+                runtime.spawn_blocking(move || inner.ledger.undo(&inner.key, sequence));
+            }
+            _ => self.ledger.undo(&self.key, sequence),
+        }
+    }
+
+    /// How a call that was to be sent ended. `answer`: as it came, and how it is edited on its way.
+    pub(super) fn note_end(
+        &self,
+        sent: &Sent,
+        how: event::How,
+        answer: Option<(&Frame, Option<&Edits>)>,
+        heard: Option<u64>,
+    ) {
+        let out = answer.and_then(|(frame, edits)| edits?.apply(frame).ok());
+        self.ledger.note(Event::End(EndRecord {
+            step: sent.sequence,
+            how,
+            frame: answer.map(|(frame, _)| frame.bytes().clone()),
+            out: out.map(Frame::into_bytes),
+            latency_us: micros(sent.since),
+            is_unsent: how == event::How::Cancelled && !sent.is_out,
+            heard,
+        }));
+    }
+}
+
+pub(super) fn how_ended(how: Ended) -> event::How {
+    match how {
+        Ended::Cancelled => event::How::Cancelled,
+        Ended::SenderGone | Ended::PeerGone | Ended::Replaced => event::How::Lost,
+        Ended::TooLong => event::How::TooLong,
+        Ended::Unreadable => event::How::Unreadable,
+    }
+}
+
+pub(super) fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::mpsc;
+
+    use std::time::Duration;
+
+    use framegate_guard::json::Document;
+    use framegate_guard::ledger::{Ledger as _, MemoryLedger, SessionKey, Snapshot, Step};
+    use framegate_guard::policy::Policy;
+    use framegate_guard::session::Session;
+    use framegate_guard::{Call, Facts, Guard};
+
+    use super::*;
+    use crate::bridge::{BridgeSettings, Disk};
+    use crate::calls::{CallLog, LogFormat};
+    use crate::child::ServerName;
+    use crate::stderr::Stderr;
+
+    fn bridge(ledger: &Arc<MemoryLedger>) -> Arc<Bridge> {
+        let policy = Policy::load("p.yaml", b"framegate: 1\ndefault: allow\n", &mut |_| Err(String::new()));
+        Bridge::new(BridgeSettings {
+            guard: Guard::new(policy.unwrap().policy, "s", Facts::default()),
+            ledger: Arc::<MemoryLedger>::clone(ledger),
+            key: SessionKey { principal: "p".into(), name: "s".into() },
+            world: Arc::new(Disk::new(Path::new("."))),
+            log: Arc::new(CallLog::new(Stderr::start(), ServerName::given("s"), Level::Off, LogFormat::Text)),
+            noise: None,
+            without_policy: false,
+            annotates: false,
+        })
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_while_a_decision_has_the_ledger_does_not_wait_for_it() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let inner = Arc::clone(&bridge(&ledger).inner);
+        let (let_go, held) = mpsc::channel::<()>();
+        let (has_it, taken) = mpsc::channel();
+        let (of, key, guard) = (Arc::clone(&ledger), inner.key.clone(), inner.guard());
+        inner.deciding.fetch_add(1, Ordering::Relaxed);
+        let deciding = std::thread::spawn(move || {
+            of.step(&key, &mut |past: &Snapshot<'_>| {
+                has_it.send(()).unwrap();
+                held.recv().unwrap();
+                let none = Document::empty_object();
+                let call = Call { tool: "t", id: None, arguments: none.root() };
+                let decision = guard.decide(&call, &Session::default(), past, &Disk::new(Path::new(".")));
+                Step { decision: Arc::new(decision), is_sent: false, record: None }
+            })
+        });
+        taken.recv().unwrap();
+        let since = Instant::now();
+        let sent = Sent { sequence: 1, tool: "t".into(), since, is_out: true, receipt: None };
+        inner.open().insert(Ticket(1), sent);
+        assert!(inner.settle(Ticket(1), Settled::Done).is_some());
+        assert!(since.elapsed() < Duration::from_secs(1));
+        let_go.send(()).unwrap();
+        deciding.join().unwrap().unwrap();
+    }
+}
