@@ -11,7 +11,7 @@
 //!
 //! * [`chain`]: the two hashes; no I/O.
 //! * [`entry`]: a record as it is put together.
-//! * [`event`], [`entries`], [`content`]: what happens in a session, and the records made of it.
+//! * [`event`], [`entries`], [`content`], [`keep`]: what happens in a session, and the records made of it.
 //! * [`writer`] (feature `sqlite`): these records in order, each text and each setting once.
 //! * [`read`]: a record as it is read back.
 //! * [`retrace`]: records as decisions with their inputs, to be made again.
@@ -32,6 +32,7 @@ pub mod entry;
 pub mod error;
 pub mod event;
 pub mod fidelity;
+pub mod keep;
 pub mod lines;
 pub mod read;
 #[cfg(feature = "sqlite")]

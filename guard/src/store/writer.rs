@@ -14,10 +14,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::chain::Hash;
-use super::entries::{self, Counts, Gap, Keep, Names, hash};
+use super::entries::{self, Counts, Gap, Names, hash};
 use super::entry::Entry;
 use super::error::StoreError;
 use super::event::{CallRecord, EndRecord, Event, FrameRecord, FrameSent, How, Peer, Sent};
+use super::keep::Keep;
 use super::sqlite::Transaction;
 use crate::guard::Guard;
 use crate::json::Document;

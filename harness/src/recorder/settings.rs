@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use ed25519_dalek::SigningKey;
-use framegate_guard::store::entries::{Keep, Redact};
+use framegate_guard::store::keep::{Keep, Redact};
 use framegate_guard::store::retain::Limits;
 
 use crate::args::{StoreArgs, StoreContent, StoreFailure, TypedDurability};

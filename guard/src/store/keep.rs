@@ -1,0 +1,86 @@
+//! What of a session's contents is kept beside the chain.
+
+use bytes::Bytes;
+
+use super::entries::hash;
+use super::entry::Entry;
+
+/// Which content is kept beside the chain.
+#[derive(Clone, Copy, Default)]
+pub enum Keep {
+    /// All of it.
+    #[default]
+    Full,
+    /// All of it without what looks like a secret. What the body commits to is what is kept.
+    Redacted(&'static dyn Redact),
+    /// None of it: the body commits to it all the same.
+    None,
+}
+
+/// Takes out what looks like a secret.
+pub trait Redact: Send + Sync {
+    /// The bytes without it, and what was taken out; `None` when nothing looks like one.
+    fn redact(&self, bytes: &[u8]) -> Option<(Vec<u8>, Vec<String>)>;
+
+    /// A text that may quote such secrets, without them.
+    fn without(&self, text: &str, secrets: &[String]) -> String;
+}
+
+impl std::fmt::Debug for Keep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Keep {
+    /// `full`, `redacted` or `none`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Keep::Full => "full",
+            Keep::Redacted(_) => "redacted",
+            Keep::None => "none",
+        }
+    }
+
+    pub(super) fn add(self, entry: Entry, field: &'static str, bytes: Bytes) -> Entry {
+        let bytes = match self {
+            Keep::Full => bytes,
+            Keep::Redacted(redact) => redact.redact(&bytes).map_or(bytes, |(redacted, _)| redacted.into()),
+            Keep::None => return entry.committed(field, bytes),
+        };
+        // What comes again and again: the same tools, the same policies, the same answers.
+        if matches!(field, "names" | "result" | "text") {
+            entry.shared(field, bytes)
+        } else {
+            entry.content(field, bytes)
+        }
+    }
+
+    pub(super) fn add_some(self, entry: Entry, field: &'static str, bytes: Option<Bytes>) -> Entry {
+        match bytes {
+            Some(bytes) => self.add(entry, field, bytes),
+            None => entry,
+        }
+    }
+
+    /// What says something about a call's arguments: their secrets are not repeated there.
+    pub(super) fn add_about(
+        self,
+        entry: Entry,
+        field: &'static str,
+        text: String,
+        arguments: Option<&Bytes>,
+    ) -> Entry {
+        let Keep::Redacted(redact) = self else { return self.add(entry, field, text.into()) };
+        let secrets = arguments.and_then(|arguments| redact.redact(arguments)).map(|(_, secrets)| secrets);
+        let text = redact.without(&text, &secrets.unwrap_or_default());
+        self.add(entry, field, text.into())
+    }
+
+    /// A hash holds no secret, and without it nobody can tell whether a frame went through unchanged.
+    pub(super) fn hash_of(self, entry: Entry, field: &'static str, frame: &[u8]) -> Entry {
+        let hash = Bytes::copy_from_slice(&hash(frame).0);
+        if let Keep::None = self { entry.committed(field, hash) } else { entry.content(field, hash) }
+    }
+}
