@@ -56,7 +56,7 @@ fn session(round: u64, folder: &Path, after: Duration, extra: &[&str]) -> BTreeS
     // Some moments lie in the start, most among the calls.
     let seen: &[u8] = if round % 4 == 1 { b"tools/list" } else { b"tools/call" };
     let since = Instant::now();
-    while round % 4 != 0 && !scan::has(&got(&record), seen) && since.elapsed() < START {
+    while !round.is_multiple_of(4) && !scan::has(&got(&record), seen) && since.elapsed() < START {
         std::thread::sleep(Duration::from_micros(200));
     }
     std::thread::sleep(after);
