@@ -320,3 +320,13 @@ fn files_that_are_no_record_are_named() {
         .unwrap();
     assert_eq!(missing.status.code(), Some(74));
 }
+
+#[test]
+fn who_has_read_enough_is_told_nothing() {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+    command.args(["man", "run"]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
+}

@@ -59,12 +59,18 @@ impl Failure {
     }
 
     pub(crate) fn stdout(why: &io::Error) -> Self {
+        if why.kind() == io::ErrorKind::BrokenPipe {
+            // `framegate log | head`: who has read enough is told nothing, as of a program that SIGPIPE ends.
+            return Self { exit: Exit::Server(128 + 13), text: String::new() };
+        }
         Self { exit: Exit::Broken, text: format!("stdout cannot be written: {why}") }
     }
 
     /// Says why, and gives the exit code.
     pub(crate) fn said(self) -> Exit {
-        say(&format!("error: {}", self.text));
+        if !self.text.is_empty() {
+            say(&format!("error: {}", self.text));
+        }
         self.exit
     }
 }
