@@ -310,6 +310,58 @@ mod tests {
     }
 
     #[test]
+    fn a_yes_counts_only_where_all_that_stands_against_the_call_was_shown() {
+        use Effect::{Ask, Deny, Unevaluated};
+        let shown = || vec![finding("a", Ask), finding("b", Ask), finding("u", Unevaluated)];
+        let yes = Approval::of(&conclude(shown()), "someone");
+        let now = |findings| conclude(findings).with_approval(yes.clone());
+        let outcome = |findings| now(findings).outcome;
+        assert_eq!(outcome(shown()), Outcome::Allow);
+        assert_eq!(now(shown()).would, Outcome::Ask, "without the yes");
+        assert_eq!(now(shown()).approval.as_ref(), Some(&yes));
+        // Less than was shown is covered; anything else is not.
+        assert_eq!(outcome(vec![finding("b", Ask)]), Outcome::Allow);
+        assert_eq!(outcome([shown(), vec![finding("c", Ask)]].concat()), Outcome::Ask);
+        assert_eq!(outcome([shown(), vec![finding("c", Unevaluated)]].concat()), Outcome::Ask);
+        let mut other = finding("a", Ask);
+        other.reason.push('!');
+        assert_eq!(outcome(vec![other]), Outcome::Ask, "the same check, for another reason");
+        assert_eq!(outcome([shown(), vec![finding("d", Deny)]].concat()), Outcome::Deny);
+        assert_eq!(outcome(vec![finding("a", Deny)]), Outcome::Deny, "what asked denies now");
+        let mut observed = finding("d", Deny);
+        observed.monitor = true;
+        assert_eq!(
+            outcome([shown(), vec![observed]].concat()),
+            Outcome::Allow,
+            "on trial it decides nothing"
+        );
+        let unneeded = now(Vec::new());
+        assert_eq!((unneeded.outcome, unneeded.approval), (Outcome::Allow, None));
+    }
+
+    #[test]
+    fn a_yes_is_for_one_tool_one_id_and_these_arguments() {
+        let of = |tool, id, arguments: &str| {
+            let arguments = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
+            Decision::conclude(tool, id, arguments.root(), vec![finding("a", Effect::Ask)])
+        };
+        let yes = Approval::of(&of("t", Some("c1"), r#"{"a":1}"#), "someone");
+        let outcome = |decision: Decision| decision.with_approval(yes.clone()).outcome;
+        assert_eq!(outcome(of("t", Some("c1"), r#"{ "a":1.0}"#)), Outcome::Allow, "the same by value");
+        for other in [
+            of("t", Some("c2"), r#"{"a":1}"#),
+            of("t", None, r#"{"a":1}"#),
+            of("T", Some("c1"), r#"{"a":1}"#),
+            of("t", Some("c1"), r#"{"a":2}"#),
+            of("t", Some("c1"), r#"{"a":1,"b":null}"#),
+        ] {
+            assert_eq!(outcome(other), Outcome::Ask);
+        }
+        let denied = of("t", Some("c1"), r#"{"a":1}"#).declined("someone");
+        assert_eq!(outcome(denied), Outcome::Deny, "a no is not taken back");
+    }
+
+    #[test]
     fn an_approval_is_for_this_call_and_these_reasons() {
         let key = |findings| conclude(findings).approval_key;
         let one = key(vec![finding("a", Effect::Ask)]);

@@ -91,6 +91,10 @@ pub struct CallLimits {
     pub call_bytes: usize,
     /// Nested arrays and objects in one call.
     pub depth: usize,
+    /// Questions that a person is asked within a minute.
+    pub asks_per_minute: usize,
+    /// Questions that a person is asked in a session.
+    pub asks_per_session: usize,
 }
 
 impl CallLimits {
@@ -98,11 +102,13 @@ impl CallLimits {
     pub const CALL_BYTES: std::ops::RangeInclusive<usize> = 1024..=64 * 1024 * 1024;
     /// What `depth` may be.
     pub const DEPTH: std::ops::RangeInclusive<usize> = 4..=crate::json::Limits::DEPTH_MAX;
+    /// What `asks_per_minute` and `asks_per_session` may be.
+    pub const ASKS: std::ops::RangeInclusive<usize> = 1..=10_000;
 }
 
 impl Default for CallLimits {
     fn default() -> CallLimits {
-        CallLimits { call_bytes: 16 * 1024 * 1024, depth: 64 }
+        CallLimits { call_bytes: 16 * 1024 * 1024, depth: 64, asks_per_minute: 10, asks_per_session: 100 }
     }
 }
 

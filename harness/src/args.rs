@@ -8,6 +8,7 @@ use clap::builder::BoolishValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::approve::{AskSettings, Carrier};
 use crate::calls::{Level, LogArguments, LogFormat};
 
 const STYLES: Styles = Styles::styled()
@@ -244,6 +245,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "WHERE", env = "FRAMEGATE_NOISE", default_value = "pass")]
     pub(crate) noise: Noise,
 
+    /// Who is asked about a call that a person decides on: the client's user, where the client can ask, or nobody
+    #[arg(long, value_name = "WHOM", env = "FRAMEGATE_ASK", default_value = "client")]
+    pub(crate) ask: Ask,
+
+    /// Seconds after which a question that is not answered refuses its call. SDK clients give a call up after 60
+    #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_ASK_TIMEOUT", default_value = "50", value_parser = seconds)]
+    pub(crate) ask_timeout: Duration,
+
     /// After the client's end, with nothing due: seconds of silence before SIGTERM
     #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_GRACE", default_value = "1", value_parser = seconds)]
     pub(crate) grace: Duration,
@@ -333,6 +342,15 @@ pub(crate) enum Mode {
     Enforce,
     /// Nothing is changed; the log says what would be.
     Monitor,
+}
+
+/// Who is asked about a call that a person decides on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ask {
+    /// The user of the client, by elicitation.
+    Client,
+    /// Nobody: the call is refused.
+    None,
 }
 
 /// `framegate init`.
@@ -649,6 +667,15 @@ pub(crate) enum Era {
 
 impl RunArgs {
     /// The level that is meant.
+    /// Who is asked, and for how long.
+    pub(crate) fn asking(&self) -> AskSettings {
+        let carrier = match self.ask {
+            Ask::Client => Carrier::Client,
+            Ask::None => Carrier::Nobody,
+        };
+        AskSettings { carrier, timeout: self.ask_timeout }
+    }
+
     pub(crate) fn level(&self) -> Level {
         let level = match self.log {
             LogLevel::Off => Level::Off,

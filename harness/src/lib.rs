@@ -37,6 +37,7 @@
 //!     with an error that carries its last lines of stderr → its exit code
 //! ```
 
+mod approve;
 mod args;
 mod bridge;
 mod calls;
@@ -63,6 +64,7 @@ mod variables;
 mod warden;
 pub mod wire;
 
+pub use approve::{ASK_TIMEOUT, AskSettings, Asker, Asking, Carrier, Question, Reply};
 pub use bridge::{Bridge, BridgeSettings};
 pub use calls::{CallLog, Level, LogArguments, LogFormat};
 pub use child::{ServerCommand, ServerName, StartError, Upstream};

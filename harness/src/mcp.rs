@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::approve::APPROVE;
+
 /// The newest revision with a handshake.
 pub(crate) const LEGACY: &str = "2025-11-25";
 /// The stateless revision.
@@ -9,12 +11,36 @@ pub(crate) const MODERN: &str = "2026-07-28";
 /// `params._meta` key of a modern request.
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
+/// `params._meta` key under which a modern request says what its client can.
+pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+
 /// The envelope that each modern request carries in `params._meta` (2026-07-28, section 3.2).
 pub(crate) fn modern_meta() -> Value {
     json!({
         VERSION_KEY: MODERN,
         "io.modelcontextprotocol/clientInfo": client_info(),
-        "io.modelcontextprotocol/clientCapabilities": {},
+        CAPABILITIES_KEY: {},
+    })
+}
+
+/// Params of an `elicitation/create` for a yes or a no. Before 2025-11-25 there is no `mode`, and without one it
+/// is a form in every revision.
+pub(crate) fn approval_form(text: &str, mode: Option<&str>) -> Value {
+    let approve = json!({ "type": "boolean", "title": "Allow this call?" });
+    let schema = json!({ "type": "object", "properties": { APPROVE: approve }, "required": [APPROVE] });
+    let mut params = json!({ "message": text, "requestedSchema": schema });
+    if let (Some(mode), Some(params)) = (mode, params.as_object_mut()) {
+        params.insert("mode".into(), mode.into());
+    }
+    params
+}
+
+/// A result by which the client's user is asked (2026-07-28): the client repeats its request with the answer.
+pub(crate) fn input_required(key: &str, form: &Value, state: &str) -> Value {
+    json!({
+        "resultType": "input_required",
+        "inputRequests": { key: { "method": "elicitation/create", "params": form } },
+        "requestState": state,
     })
 }
 
@@ -40,7 +66,7 @@ pub(crate) fn list_params(cursor: Option<&Value>, version: Option<&str>) -> Opti
         params.insert("cursor".into(), cursor.clone());
     }
     if let Some(version) = version {
-        let meta = json!({ VERSION_KEY: version, "io.modelcontextprotocol/clientCapabilities": {} });
+        let meta = json!({ VERSION_KEY: version, CAPABILITIES_KEY: {} });
         params.insert("_meta".into(), meta);
     }
     (!params.is_empty()).then_some(Value::Object(params))

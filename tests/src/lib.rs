@@ -17,6 +17,7 @@
 //! Linux only, as the binary's process tests are.
 
 pub mod adapter;
+pub mod asked;
 pub mod case;
 pub mod checks;
 pub mod cutter;

@@ -76,6 +76,10 @@ impl Checker<'_, '_> {
             limits: CallLimits {
                 call_bytes: file.call_bytes.map_or(default_limits.call_bytes, |at| at.value),
                 depth: file.depth.map_or(default_limits.depth, |at| at.value),
+                asks_per_minute: file.asks_per_minute.map_or(default_limits.asks_per_minute, |at| at.value),
+                asks_per_session: file
+                    .asks_per_session
+                    .map_or(default_limits.asks_per_session, |at| at.value),
             },
             tools: self.tools(mode, file.defaults, file.tools),
             rules: self.rules(file.rules, &call),

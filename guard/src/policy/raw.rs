@@ -56,7 +56,11 @@ const FILE: Keys = Keys {
     later: &[&["state", "invariants"], LATER_OPTIONS],
 };
 const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS] };
-const LIMITS: Keys = Keys { what: "limits", known: &["call_bytes", "depth"], later: &[] };
+const LIMITS: Keys = Keys {
+    what: "limits",
+    known: &["call_bytes", "depth", "asks_per_minute", "asks_per_session"],
+    later: &[],
+};
 const FACT: Keys = Keys { what: "a fact", known: &["type", "default", "one_of"], later: &[] };
 const RULE: Keys = Keys {
     what: "a rule",
@@ -76,6 +80,8 @@ pub(crate) struct File {
     pub(crate) language: Option<At<String>>,
     pub(crate) surface: Option<At<Surface>>,
     pub(crate) call_bytes: Option<At<usize>>,
+    pub(crate) asks_per_minute: Option<At<usize>>,
+    pub(crate) asks_per_session: Option<At<usize>>,
     pub(crate) depth: Option<At<usize>>,
     pub(crate) facts: Vec<(Key, RawFact)>,
     pub(crate) lists: Vec<(Key, Rc<Node>)>,
@@ -169,6 +175,8 @@ impl Reader<'_> {
         file.call_bytes =
             limits.get("call_bytes").and_then(|node| self.amount(node, &CallLimits::CALL_BYTES));
         file.depth = limits.get("depth").and_then(|node| self.amount(node, &CallLimits::DEPTH));
+        let mut asks = |key| limits.get(key).and_then(|node| self.amount(node, &CallLimits::ASKS));
+        (file.asks_per_minute, file.asks_per_session) = (asks("asks_per_minute"), asks("asks_per_session"));
     }
 
     fn amount(&mut self, node: &Node, allowed: &std::ops::RangeInclusive<usize>) -> Option<At<usize>> {

@@ -317,6 +317,10 @@ fn each_limit_below_at_and_above() {
         ("depth: 4", true),
         ("depth: 512", true),
         ("depth: 513", false),
+        ("asks_per_minute: 0", false),
+        ("asks_per_minute: 1", true),
+        ("asks_per_session: 10000", true),
+        ("asks_per_session: 10001", false),
     ] {
         let text = format!("framegate: 1\ndefault: allow\nlimits: {{ {limit} }}");
         assert_eq!(Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).is_ok(), fine, "{limit}");

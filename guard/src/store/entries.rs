@@ -9,11 +9,12 @@ use super::chain::Hash;
 use super::content;
 use super::entry::Entry;
 use super::event::{
-    CallRecord, CloseRecord, EndRecord, FrameRecord, FrameSent, How, MethodRecord, Peer, Sent,
+    ApprovalRecord, CallRecord, CloseRecord, EndRecord, FrameRecord, FrameSent, How, MethodRecord, Peer, Sent,
 };
 use super::keep::Keep;
 use crate::decision::Decision;
 use crate::finding::{Effect, Finding};
+use crate::schema::Edit;
 
 /// Code points of a foreign string in a body.
 pub const CLIPPED_CHARS: usize = 200;
@@ -63,7 +64,7 @@ impl Entry {
 }
 
 /// `call`.
-pub(super) fn call(call: &CallRecord, names: Names, keep: Keep) -> Entry {
+pub(super) fn call(call: &CallRecord, names: Names, again: Option<u64>, keep: Keep) -> Entry {
     let decision = &*call.decision;
     let entry = Entry::new("call").number("session", names.session).number("context", names.context);
     let entry = entry.foreign("tool", &decision.tool);
@@ -78,6 +79,10 @@ pub(super) fn call(call: &CallRecord, names: Names, keep: Keep) -> Entry {
         None => entry,
     };
     let entry = if call.heard > 0 { entry.number("heard", call.heard) } else { entry };
+    let entry = match again {
+        Some(again) => entry.number("again", again),
+        None => entry,
+    };
     let entry = entry.flag("waived", call.is_waived).number("decided_us", call.decided_us);
     beside(entry, call, keep)
 }
@@ -137,8 +142,10 @@ fn beside(entry: Entry, call: &CallRecord, keep: Keep) -> Entry {
     let entry = keep.add_some(entry, "arguments", call.arguments.clone());
     let mut entry = keep.hash_of(entry, "frame", &call.frame);
     if call.sent == Sent::Edited {
-        entry = keep.hash_of(entry, "out", &edited(&call.frame, decision));
-        entry = keep.add(entry, "edited", decision.arguments.clone());
+        entry = keep.hash_of(entry, "out", &edited(call));
+        if !decision.edits.is_empty() {
+            entry = keep.add(entry, "edited", decision.arguments.clone());
+        }
     }
     if call.guard.is_listed() && !call.guard.lists(&decision.tool) {
         let names: serde_json::Value = call.guard.tools().collect();
@@ -159,11 +166,14 @@ fn beside(entry: Entry, call: &CallRecord, keep: Keep) -> Entry {
     entry
 }
 
-/// The frame with the decision's edits made; they are in order and do not overlap.
-fn edited(frame: &Bytes, decision: &Decision) -> Vec<u8> {
+/// The frame with all its edits made; they do not overlap.
+fn edited(call: &CallRecord) -> Vec<u8> {
+    let frame = &call.frame;
     let mut out = Vec::with_capacity(frame.len());
+    let mut edits: Vec<&Edit> = call.decision.edits.iter().chain(&call.cuts).collect();
+    edits.sort_by_key(|edit| edit.range.start);
     let mut at = 0;
-    for edit in &decision.edits {
+    for edit in edits {
         out.extend_from_slice(frame.get(at..edit.range.start).unwrap_or_default());
         out.extend_from_slice(&edit.bytes);
         at = edit.range.end;
@@ -261,6 +271,17 @@ pub(super) fn frame(frame: &FrameRecord, session: u64, keep: Keep) -> Entry {
         Some((_, text)) => keep.add(entry, "text", text.clone().into()),
         None => entry,
     }
+}
+
+/// `approval`, of the call with this number.
+pub(super) fn approval(approval: &ApprovalRecord, session: u64, call: Option<u64>) -> Entry {
+    let entry = Entry::new("approval").number("session", session);
+    let entry = match call {
+        Some(call) => entry.number("call", call),
+        None => entry,
+    };
+    let entry = entry.text("how", approval.how).foreign("by", &approval.by).text("outcome", approval.outcome);
+    entry.number("after_ms", approval.after_ms).some("note", &approval.note)
 }
 
 /// `method`.

@@ -9,11 +9,14 @@ use bytes::Bytes;
 
 use crate::decision::Decision;
 use crate::guard::Guard;
+use crate::schema::Edit;
 use crate::session::Window;
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
 pub enum Event {
+    /// A person was asked about a call.
+    Approval(ApprovalRecord),
     /// The session is over.
     Close(CloseRecord),
     /// A call ended.
@@ -106,11 +109,34 @@ pub struct CallRecord {
     pub decided_us: u64,
     /// The verdict did not wait for this record.
     pub is_waived: bool,
+    /// The step in the ledger in which the same call was decided before, and a person was asked.
+    pub again: Option<u64>,
+    /// What is taken out of the frame, or put in, beside the decision's own edits: what carried a person's reply.
+    pub cuts: Vec<Edit>,
+}
+
+/// What came of asking a person.
+#[derive(Debug, Clone)]
+pub struct ApprovalRecord {
+    /// The decision's step in the ledger.
+    pub step: u64,
+    /// By which way: `client` or `library`.
+    pub how: &'static str,
+    /// Who replied, or was to.
+    pub by: String,
+    /// What came of it, in a word or two: `approved`, `declined`, `timed out`, …
+    pub outcome: &'static str,
+    /// From the question to the reply.
+    pub after_ms: u64,
+    /// More of it, for people; may be empty.
+    pub note: String,
 }
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum How {
+    /// A person is asked by this answer: the client will call again.
+    Asked,
     /// The server asks for input: the client will call again.
     Asks,
     /// Its sender cancelled it.
@@ -138,6 +164,7 @@ impl How {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            How::Asked => "asked",
             How::Asks => "asks for input",
             How::Cancelled => "cancelled",
             How::Done => "done",

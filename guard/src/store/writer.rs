@@ -161,7 +161,9 @@ impl Writer {
         let session = self.session(to, time)?;
         let context = self.context(to, call, session, time)?;
         let definition = self.definition(to, call, time)?;
-        let entry = entries::call(call, Names { session, context, definition }, self.keep);
+        // The call that was asked about goes on as this one.
+        let again = call.again.and_then(|before| self.close_call(before));
+        let entry = entries::call(call, Names { session, context, definition }, again, self.keep);
         let sequence = to.append(&with_flow(entry, flow), time)?;
         let is_sent = call.sent != Sent::No;
         self.counts.calls += 1;
@@ -184,13 +186,16 @@ impl Writer {
     ) -> Result<(), StoreError> {
         let session = self.session(to, time)?;
         let entry = match event {
+            Event::Approval(approval) => {
+                entries::approval(approval, session, self.open.get(&approval.step).copied())
+            }
             Event::Close(close) => entries::close(close, session, self.counts),
             Event::End(end) => {
-                let call = self.open.get(&end.step).copied();
-                if let Some(call) = call.filter(|_| end.how != How::Task) {
-                    self.open.remove(&end.step);
-                    self.closed.push((end.step, call));
-                }
+                // A task's outcome, and what a person says, are still to come.
+                let call = match end.how {
+                    How::Asked | How::Task => self.open.get(&end.step).copied(),
+                    _ => self.close_call(end.step),
+                };
                 match call {
                     Some(call) => entries::end(end, session, call, self.keep),
                     // The call's own record could not be written.
@@ -202,6 +207,13 @@ impl Writer {
         };
         to.append(&with_flow(entry, flow), time)?;
         Ok(())
+    }
+
+    /// The record of a call that nothing more is to come of.
+    fn close_call(&mut self, step: u64) -> Option<u64> {
+        let call = self.open.remove(&step)?;
+        self.closed.push((step, call));
+        Some(call)
     }
 
     /// Calls that went through unrecorded.

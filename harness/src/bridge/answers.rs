@@ -80,7 +80,11 @@ impl Bridge {
                 let edits = self.inner.call_answered(request, frame, annotates);
                 return edits.map_or(verdict, Verdict::Replace);
             }
-            "initialize" | "server/discover" => self.inner.note_capabilities(frame),
+            "initialize" => {
+                self.inner.note_capabilities(frame);
+                self.inner.note_client(request, frame);
+            }
+            "server/discover" => self.inner.note_capabilities(frame),
             "tools/list" => {
                 self.inner.client_listing(frame);
                 return self.with_rules(frame);
@@ -220,6 +224,10 @@ impl Inner {
         }
         let (settled, how) = ended(&outcome);
         let sent = self.settle(request.head().ticket, settled)?;
+        let approval = sent.receipt.as_ref().and_then(|receipt| receipt.decision.approval.clone());
+        if let Some(approval) = approval.filter(|_| how == How::Asks) {
+            self.goes_on(request, frame, approval);
+        }
         let edits = edits(&sent);
         let heard = self.output(&sent, frame);
         self.note_end(&sent, how, Some((frame, edits.as_ref())), heard);

@@ -13,7 +13,9 @@ use framegate_guard::store::event::{self, CallRecord};
 use framegate_guard::{Call, Guard};
 use framegate_pump::{Edits, Hold, HoldKind, Request, Ticket, Verdict};
 
+use super::asking::{Asked, Basis, CLIENT_USER};
 use super::ends::{Reserved, micros};
+use super::retry::Retried;
 use super::shared::{Bridge, Inner, Sent};
 use crate::wire::{self, ClientFrame};
 
@@ -33,15 +35,13 @@ impl Bridge {
             self.inner.list();
         }
         let name = read.call().map(|call| call.name.to_owned()).unwrap_or_default();
-        // A decision off the pump's thread holds the ledger: the pump must not wait for it.
-        let is_small = fits_the_thread(&guard, request, &read);
+        let basis = match self.inner.retried(request, &read) {
+            Retried::Judge(basis) => basis,
+            Retried::Settled(verdict) => return verdict,
+        };
         let read = Arc::new(read);
         if guard.is_listed() && !self.waits_for_listing(&guard, &name) {
-            return if is_small && !self.inner.is_deciding() {
-                self.inner.decide(request, &read, &Arc::default())
-            } else {
-                off_thread(&self.inner, request, read)
-            };
+            return self.inner.judge(request, &read, &basis);
         }
         let (inner, request) = (Arc::clone(&self.inner), request.clone());
         Hold::verdict(HoldKind::Machine, async move {
@@ -49,12 +49,8 @@ impl Bridge {
             if let Err(why) = inner.wait_listed(seen).await {
                 return inner.unlisted(&request, &read, &name, &why).await;
             }
-            // Asked again: the schema is known now, and another call's decision may have begun meanwhile.
-            if fits_the_thread(&inner.guard(), &request, &read) && !inner.is_deciding() {
-                inner.decide(&request, &read, &Arc::default())
-            } else {
-                off_thread(&inner, &request, read)
-            }
+            // The schema is known now, and another call's decision may have begun meanwhile.
+            inner.judge(&request, &read, &basis)
         })
     }
 
@@ -100,15 +96,16 @@ fn fits_the_thread(guard: &Guard, request: &Request, read: &ClientFrame) -> bool
     request.frame().len() <= ON_THREAD_BYTES_MAX && !is_expensive()
 }
 
-fn off_thread(inner: &Arc<Inner>, request: &Request, read: Arc<ClientFrame>) -> Verdict {
+fn off_thread(inner: &Arc<Inner>, request: &Request, read: &Arc<ClientFrame>, basis: &Arc<Basis>) -> Verdict {
     let (inner, request) = (Arc::clone(inner), request.clone());
+    let (read, basis) = (Arc::clone(read), Arc::clone(basis));
     Hold::verdict(HoldKind::Machine, async move {
         let (on_thread, of) = (Arc::clone(&inner), request.clone());
         let mut given_up = GivenUp::default();
         let seen = Arc::clone(&given_up.seen);
         inner.deciding.fetch_add(1, Ordering::Relaxed);
         let deciding = tokio::task::spawn_blocking(move || {
-            let verdict = on_thread.decide(&of, &read, &seen);
+            let verdict = on_thread.decide(&of, &read, &basis, &seen);
             on_thread.deciding.fetch_sub(1, Ordering::Relaxed);
             verdict
         });
@@ -128,6 +125,21 @@ fn off_thread(inner: &Arc<Inner>, request: &Request, read: Arc<ClientFrame>) -> 
 }
 
 impl Inner {
+    /// Judges a call where there is room for it. A decision off the pump's thread holds the ledger: the pump must
+    /// not wait for it.
+    pub(super) fn judge(
+        self: &Arc<Self>,
+        request: &Request,
+        read: &Arc<ClientFrame>,
+        basis: &Arc<Basis>,
+    ) -> Verdict {
+        if fits_the_thread(&self.guard(), request, read) && !self.is_deciding() {
+            self.decide(request, read, basis, &Arc::default())
+        } else {
+            off_thread(self, request, read, basis)
+        }
+    }
+
     /// Decides, records, and says what becomes of the frame. A panic inside is a refusal, never the session's
     /// end.
     ///
@@ -135,10 +147,11 @@ impl Inner {
     pub(super) fn decide(
         self: &Arc<Self>,
         request: &Request,
-        read: &ClientFrame,
+        read: &Arc<ClientFrame>,
+        basis: &Arc<Basis>,
         given_up: &Arc<AtomicBool>,
     ) -> Verdict {
-        let deciding = std::panic::AssertUnwindSafe(|| self.decide_now(request, read, given_up));
+        let deciding = std::panic::AssertUnwindSafe(|| self.decide_now(request, read, basis, given_up));
         std::panic::catch_unwind(deciding)
             .unwrap_or_else(|_| self.internal(request, "deciding on a call panicked"))
     }
@@ -146,7 +159,8 @@ impl Inner {
     fn decide_now(
         self: &Arc<Self>,
         request: &Request,
-        read: &ClientFrame,
+        read: &Arc<ClientFrame>,
+        basis: &Arc<Basis>,
         given_up: &Arc<AtomicBool>,
     ) -> Verdict {
         let Some(call) = read.call() else { return self.internal(request, "a call without a name was read") };
@@ -155,15 +169,21 @@ impl Inner {
         let arguments = call.arguments.unwrap_or_else(|| none.root());
         let of = Call { tool: call.name, id: request.id().map(framegate_pump::Id::json), arguments };
         let session = Arc::clone(&self.session());
-        let heard = Heard { guard: &guard, session: &session, arguments: call.arguments };
-        let stepped =
-            self.step(request, &heard, given_up, &mut |past| guard.decide(&of, &session, past, &*self.world));
-        let (given_up, has_arguments) = (Arc::clone(given_up), call.arguments.is_some());
+        let heard = Heard { guard: &guard, session: &session, arguments: call.arguments, basis };
+        let stepped = self.step(request, &heard, given_up, &mut |past| {
+            let decision = guard.decide(&of, &session, past, &*self.world);
+            match &basis.approval {
+                Some(approval) => decision.with_approval(approval.clone()),
+                None => decision,
+            }
+        });
+        let (given_up, read, basis) = (Arc::clone(given_up), Arc::clone(read), Arc::clone(basis));
         self.when_committed(request, stepped, Arc::clone(&given_up), move |inner, request, receipt| {
             if given_up.load(Ordering::Relaxed) {
                 return Verdict::Drop { to_client: Vec::new() };
             }
-            inner.carry_out(request, &guard, receipt, has_arguments)
+            let basis = Arc::unwrap_or_clone(basis);
+            inner.carry_out(Asked { request: request.clone(), read, guard, receipt, basis })
         })
     }
 
@@ -218,33 +238,38 @@ impl Inner {
     }
 
     /// What a committed decision leads to.
-    pub(super) fn carry_out(
-        &self,
-        request: &Request,
-        guard: &Guard,
-        receipt: Receipt,
-        has_arguments: bool,
-    ) -> Verdict {
-        let (ticket, decision) = (request.head().ticket, Arc::clone(&receipt.decision));
+    pub(super) fn carry_out(self: &Arc<Self>, of: Asked) -> Verdict {
+        let (ticket, decision) = (of.request.head().ticket, Arc::clone(&of.receipt.decision));
+        if let Some(bad) = of.basis.bad {
+            let by = ("client", CLIENT_USER);
+            self.note_approval(of.receipt.sequence, by, (bad, "the call was judged anew"), Instant::now());
+        }
         if !self.without_policy {
             self.log.judged(ticket, &decision);
         }
         self.say_decided(ticket, &decision);
-        if decision.outcome != Outcome::Allow && !guard.is_monitoring() {
-            return self.refuse(request, guard, &receipt);
+        if !of.guard.is_monitoring() {
+            match decision.outcome {
+                Outcome::Allow => {}
+                Outcome::Ask => return self.ask(of),
+                Outcome::Deny => return self.refuse(&of),
+            }
         }
-        let (sequence, tool) = (receipt.sequence, decision.tool.clone());
-        let sent = Sent { sequence, tool, since: Instant::now(), is_out: false, receipt: Some(receipt) };
+        if let Some(said) = of.basis.said {
+            self.log.remarked(ticket, said.into());
+        }
+        let (sequence, tool) = (of.receipt.sequence, decision.tool.clone());
+        let sent = Sent { sequence, tool, since: Instant::now(), is_out: false, receipt: Some(of.receipt) };
         self.open().insert(ticket, sent);
         // Coercion never touches absent arguments: `{}` is valid or it is not.
-        if decision.edits.is_empty() || guard.is_monitoring() || !has_arguments {
-            return Verdict::Forward;
-        }
+        let has_arguments = of.read.call().is_some_and(|call| call.arguments.is_some());
+        let coerces = !of.guard.is_monitoring() && has_arguments;
+        let coerced = decision.edits.iter().filter(|_| coerces);
         let mut edits = Edits::new();
-        for edit in &decision.edits {
+        for edit in coerced.chain(&of.basis.cuts) {
             edits.push(edit.range.clone(), edit.bytes.clone());
         }
-        Verdict::Replace(edits)
+        if edits.is_empty() { Verdict::Forward } else { Verdict::Replace(edits) }
     }
 
     fn say_decided(&self, ticket: Ticket, decision: &Decision) {
@@ -272,6 +297,7 @@ pub(super) struct Heard<'a> {
     pub(super) session: &'a Session,
     /// The arguments as they came.
     pub(super) arguments: Option<Value<'a>>,
+    pub(super) basis: &'a Basis,
 }
 
 impl Heard<'_> {
@@ -283,7 +309,8 @@ impl Heard<'_> {
         without_policy: bool,
         decided_us: u64,
     ) -> CallRecord {
-        let is_verbatim = decision.edits.is_empty() || self.guard.is_monitoring() || self.arguments.is_none();
+        let coerces = !decision.edits.is_empty() && !self.guard.is_monitoring() && self.arguments.is_some();
+        let is_verbatim = !coerces && self.basis.cuts.is_empty();
         let sent = match is_sent {
             false => event::Sent::No,
             true if is_verbatim => event::Sent::Verbatim,
@@ -301,6 +328,8 @@ impl Heard<'_> {
             sent,
             decided_us,
             is_waived: false,
+            again: self.basis.again,
+            cuts: self.basis.cuts.clone(),
         }
     }
 }

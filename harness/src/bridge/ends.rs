@@ -162,6 +162,7 @@ mod tests {
             noise: None,
             without_policy: false,
             annotates: false,
+            ask: crate::approve::AskSettings::default(),
         })
     }
 

@@ -4,7 +4,8 @@
 //! client frame ─ wire::client_frame ─┬ not read for certain ─► JSON-RPC error, nothing is sent
 //!                                    ├ tools/call ─ Ledger::step { Guard::decide } ─┬ allow ─► sent, byte for byte
 //!                                    │                                              │         (or with edits)
-//!                                    │                                              └ ask, deny ─► refusal result
+//!                                    │                                              ├ ask ─► a person is asked ([`asking`])
+//!                                    │                                              └ deny ─► refusal result
 //!                                    ├ another request ─ methods: ─┬ pass ─► sent
 //!                                    │                             └ deny ─► JSON-RPC error
 //!                                    └ notification, answer ─► sent
@@ -18,6 +19,7 @@
 
 mod annotate;
 mod answers;
+mod asking;
 mod calls;
 mod disk;
 mod elicitations;
@@ -28,6 +30,7 @@ mod opening;
 mod refusals;
 mod reload;
 mod requests;
+mod retry;
 mod shared;
 #[cfg(test)]
 mod tests;

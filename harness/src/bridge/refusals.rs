@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use framegate_guard::Guard;
-use framegate_guard::Outcome;
 use framegate_guard::decision::Decision;
 use framegate_guard::json::Document;
 use framegate_guard::ledger::{LedgerFailure, Receipt, Stepped};
@@ -13,6 +11,7 @@ use framegate_guard::store::event::{self, EndRecord, Event};
 use framegate_pump::{Frame, Request, RpcError, Verdict};
 use serde_json::json;
 
+use super::asking::{Asked, Basis};
 use super::calls::{DECISION_WAIT, Heard, REFUSED};
 use super::incident::incident;
 use super::shared::Inner;
@@ -27,17 +26,19 @@ const LISTING: &str = "listing";
 
 impl Inner {
     /// The refusal that a decision leads to.
-    pub(super) fn refuse(&self, request: &Request, guard: &Guard, receipt: &Receipt) -> Verdict {
-        let decision = &*receipt.decision;
-        let mut text = guard.message(decision);
-        if decision.outcome == Outcome::Ask {
-            text.push_str("\n(Nobody can be asked in this session, so the call was not made.)");
-        }
-        self.refusal_of(request, &text, receipt)
+    pub(super) fn refuse(&self, of: &Asked) -> Verdict {
+        self.refusal_of(&of.request, &of.guard.message(&of.receipt.decision), &of.receipt, None)
     }
 
     /// A refusal of a step: it says where it is recorded, and the record says what the client was sent.
-    fn refusal_of(&self, request: &Request, text: &str, receipt: &Receipt) -> Verdict {
+    /// `asked`: what came of asking a person.
+    pub(super) fn refusal_of(
+        &self,
+        request: &Request,
+        text: &str,
+        receipt: &Receipt,
+        asked: Option<&str>,
+    ) -> Verdict {
         let decision = &*receipt.decision;
         // What the model reads may be kept in a transcript: it learns what is wrong, not the secret again.
         let secrets = redact::secrets(&decision.arguments);
@@ -51,6 +52,9 @@ impl Inner {
             "approvalKey": decision.approval_key,
             "executed": false,
         });
+        if let (Some(members), Some(asked)) = (machine.as_object_mut(), asked) {
+            members.insert("asked".into(), asked.into());
+        }
         if let (Some(members), Some(recorded)) = (machine.as_object_mut(), &receipt.recorded) {
             members.insert("record".into(), recorded.sequence.into());
             members.insert("hash".into(), recorded.hash.to_string().into());
@@ -93,18 +97,20 @@ impl Inner {
             clip(tool)
         );
         let (inner, of, read, why) = (Arc::clone(self), request.clone(), Arc::clone(read), why.to_owned());
+        let again = Arc::clone(&read);
         // Off the pump's thread: another decision may have the ledger.
         let stepping = tokio::task::spawn_blocking(move || inner.step_unjudged(&of, &read, LISTING, &why));
         match stepping.await {
             Err(panicked) => self.internal(request, &panicked.to_string()),
             Ok(stepped) => {
                 self.when_committed(request, stepped, Arc::default(), move |inner, request, receipt| {
-                    if inner.guard().is_monitoring() {
-                        let guard = inner.guard();
-                        return inner.carry_out(request, &guard, receipt, false);
+                    let guard = inner.guard();
+                    if guard.is_monitoring() {
+                        let (request, basis) = (request.clone(), Basis::default());
+                        return inner.carry_out(Asked { request, read: again, guard, receipt, basis });
                     }
                     inner.log.decided(request.head().ticket, "denied (no listing)".into());
-                    inner.refusal_of(request, &text, &receipt)
+                    inner.refusal_of(request, &text, &receipt, None)
                 })
             }
         }
@@ -123,7 +129,8 @@ impl Inner {
         let none = Document::empty_object();
         let arguments = call.arguments.unwrap_or_else(|| none.root());
         let id = request.id().map(framegate_pump::Id::json);
-        let heard = Heard { guard: &guard, session: &session, arguments: call.arguments };
+        let basis = Basis::default();
+        let heard = Heard { guard: &guard, session: &session, arguments: call.arguments, basis: &basis };
         self.step(request, &heard, &AtomicBool::new(false), &mut |_| {
             let decision = Decision::refused(call.name, id, arguments, check, why);
             if guard.is_monitoring() { decision.observed() } else { decision }

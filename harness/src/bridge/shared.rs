@@ -14,6 +14,8 @@ use framegate_guard::{Facts, Guard};
 use framegate_pump::{Handle, Injector, Ticket};
 use tokio::sync::watch;
 
+use super::asking::AskState;
+use crate::approve::AskSettings;
 use crate::calls::{CallLog, Level};
 use crate::noise::DivertNoise;
 use crate::stderr::Stderr;
@@ -42,6 +44,8 @@ pub struct BridgeSettings {
     pub without_policy: bool,
     /// Results of calls say where the call is recorded.
     pub annotates: bool,
+    /// Who is asked about calls that a person decides on.
+    pub ask: AskSettings,
 }
 
 impl std::fmt::Debug for BridgeSettings {
@@ -66,6 +70,7 @@ pub(super) struct Inner {
     pub(super) noise: Option<DivertNoise>,
     pub(super) without_policy: bool,
     pub(super) annotates: bool,
+    pub(super) asking: AskState,
     /// Shared with decisions that are being made: they see it as it was when they began.
     pub(super) session: Mutex<Arc<Session>>,
     pub(super) injector: OnceLock<Injector>,
@@ -102,10 +107,12 @@ impl Bridge {
     /// A bridge that still needs the pump's handle: [`Bridge::start`].
     #[must_use]
     pub fn new(settings: BridgeSettings) -> Arc<Bridge> {
-        let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates } = settings;
+        let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates, ask } =
+            settings;
         let inner = Inner {
             guard: RwLock::new(Arc::new(guard)),
             ledger,
+            asking: AskState::new(ask, &key),
             key,
             world,
             log,

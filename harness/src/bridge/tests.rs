@@ -77,6 +77,7 @@ impl Rig {
             noise: None,
             without_policy: false,
             annotates: false,
+            ask: crate::approve::AskSettings::default(),
         });
         let pipe = || tokio::io::duplex(16 * 1024 * 1024);
         let ((client_says, from_client), (to_client, client_hears)) = (pipe(), pipe());

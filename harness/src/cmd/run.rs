@@ -132,6 +132,7 @@ fn prepare(
         noise,
         without_policy,
         annotates,
+        ask: args.asking(),
     });
     if !without_policy {
         bridge.announce(&bridge.guard(), "decides every call");

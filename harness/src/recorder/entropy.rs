@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// Fills `bytes`; no byte is given out twice.
-pub(super) fn entropy(bytes: &mut [u8]) {
+pub(crate) fn entropy(bytes: &mut [u8]) {
     POOL.with_borrow_mut(|pool| {
         for byte in bytes {
             if pool.is_empty() {

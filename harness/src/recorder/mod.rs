@@ -26,6 +26,7 @@ mod settings;
 mod signer;
 mod thread;
 
+pub(crate) use entropy::entropy;
 pub(crate) use flow::{Fidelity, peer};
 pub(crate) use ledger::StoreLedger;
 pub(crate) use settings::{StoreSettings, default_file};

@@ -48,7 +48,7 @@ impl What {
         let came = |edited: bool| if edited { Claim::Edited } else { Claim::AsItIs };
         let (frame, claim, out) = match self {
             What::Call { record, .. } => (Some(&record.frame), came(record.sent == Sent::Edited), None),
-            What::Event(Event::End(end)) if end.how == How::Refused => {
+            What::Event(Event::End(end)) if matches!(end.how, How::Asked | How::Refused) => {
                 (end.frame.as_ref(), Claim::Ours, None)
             }
             What::Event(Event::End(end)) => (end.frame.as_ref(), came(end.out.is_some()), None),
@@ -56,7 +56,7 @@ impl What {
                 (frame.frame.as_ref(), came(frame.sent == FrameSent::Edited), frame.out.as_ref())
             }
             What::Event(Event::Method(method)) => (Some(&method.frame), Claim::AsItIs, method.out.as_ref()),
-            What::Event(Event::Close(_)) => (None, Claim::AsItIs, None),
+            What::Event(Event::Approval(_) | Event::Close(_)) => (None, Claim::AsItIs, None),
         };
         let frame = frame.map(|frame| (frame, claim));
         frame.into_iter().chain(out.map(|out| (out, Claim::Ours)))

@@ -1,0 +1,90 @@
+//! Asking people: what a question says, who is asked, and what counts as a yes.
+//!
+//! ```text
+//! Decision (ask) ─ Question::of ─┬ a client with a handshake ─ Asker ─► elicitation/create, the call is held
+//!                                ├ a client of 2026-07-28 ────────────► an `input_required` result; its retry is
+//!                                │                                      recognised by a sealed state
+//!                                └ another harness ───────── Asker ─► its own window
+//! Reply::Yes ─► the call is decided anew, with the approval as an input
+//! ```
+//!
+//! Only an explicit yes approves ([`reply`]). What is shown is what is sent, made visible ([`visible`]); questions
+//! are counted ([`limit`]), for whoever is asked all day says yes to everything.
+
+mod limit;
+mod question;
+mod reply;
+mod rounds;
+mod seal;
+mod visible;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) use self::limit::{Limit, Limits};
+pub use self::question::Question;
+pub(crate) use self::reply::APPROVE;
+pub use self::reply::Reply;
+pub(crate) use self::rounds::{GOOD_FOR, Going, Kept, Mark, Rounds, Waiting};
+pub(crate) use self::seal::{Claim, Seal};
+
+/// How long a person may take, where nothing else is said. SDK clients give a request up after 60 s, and that of
+/// TypeScript is not reset by progress.
+pub const ASK_TIMEOUT: Duration = Duration::from_secs(50);
+
+/// A reply to come.
+pub type Asking = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// Asks a person about one call.
+///
+/// The call waits, alone, while everything else flows. The future is dropped when the reply is not wanted any more
+/// (the call was cancelled, the client left, time is up): the question is to be withdrawn then.
+pub trait Asker: Send + Sync {
+    /// Asks.
+    fn ask(&self, question: Question) -> Asking;
+
+    /// Who replies, as the record names them.
+    fn who(&self) -> &str {
+        "the user"
+    }
+}
+
+/// Who is asked.
+#[derive(Clone, Default)]
+pub enum Carrier {
+    /// The user of the client, where it can ask (MCP elicitation in form mode).
+    #[default]
+    Client,
+    /// Whoever this harness's own way leads to.
+    Library(Arc<dyn Asker>),
+    /// Nobody: what asks is refused.
+    Nobody,
+}
+
+impl std::fmt::Debug for Carrier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Client => "Client",
+            Self::Library(_) => "Library",
+            Self::Nobody => "Nobody",
+        })
+    }
+}
+
+/// Who is asked, and for how long.
+#[derive(Clone, Debug)]
+pub struct AskSettings {
+    /// Who.
+    pub carrier: Carrier,
+    /// A question that is not answered in this time refuses its call. One that the client carries itself
+    /// (2026-07-28) keeps nothing waiting, and is good for ten minutes.
+    pub timeout: Duration,
+}
+
+impl Default for AskSettings {
+    fn default() -> Self {
+        Self { carrier: Carrier::default(), timeout: ASK_TIMEOUT }
+    }
+}

@@ -1,0 +1,366 @@
+//! The rounds of a call in the stateless revision (2026-07-28): our question as a result, and the client's retry.
+//!
+//! ```text
+//! call ─ asks ─► input_required { ours: question, requestState: sealed }
+//! retry ─┬ our state, good, and a yes ─► decided anew; what is ours is cut out, what was the server's is put back
+//!        ├ our state, good, and a no ──► refused
+//!        ├ our state, forged, expired, used, for another call ─► what is ours is cut out, judged as if it were new
+//!        └ the server's own ─► a round of an approved call is not asked about again; everything passes as it is
+//! ```
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use framegate_guard::decision::Approval;
+use framegate_guard::json::{Document, Kind, Limits, Value};
+use framegate_guard::proposal::CallKey;
+use framegate_guard::schema::Edit;
+use framegate_guard::store::event::{EndRecord, Event, How};
+use framegate_pump::{Frame, Hold, HoldKind, Request, Verdict};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::answers::Answer;
+use super::asking::{Asked, Basis, CLIENT_USER, question};
+use super::calls::ON_THREAD_BYTES_MAX;
+use super::refusals::answer;
+use super::shared::Inner;
+use crate::approve::{Claim, GOOD_FOR, Going, Kept, Mark, Question, Reply, Waiting};
+use crate::mcp;
+use crate::wire::{Call, ClientFrame};
+
+const STATE: &str = "requestState";
+const RESPONSES: &str = "inputResponses";
+
+/// What a call that may be a retry comes to.
+pub(super) enum Retried {
+    /// It is judged, with this beside it.
+    Judge(Arc<Basis>),
+    /// It is settled: a person said no.
+    Settled(Verdict),
+}
+
+impl From<Basis> for Retried {
+    fn from(basis: Basis) -> Retried {
+        Retried::Judge(Arc::new(basis))
+    }
+}
+
+impl Inner {
+    /// Answers a call by our question.
+    pub(super) fn ask_by_result(self: &Arc<Self>, asked: Asked) -> Verdict {
+        if asked.receipt.decision.arguments.len() <= ON_THREAD_BYTES_MAX {
+            let question = Question::of(asked.guard.server(), &asked.receipt.decision);
+            return self.send_question(asked, &question);
+        }
+        let inner = Arc::clone(self);
+        Hold::verdict(HoldKind::Machine, async move {
+            match question(&asked).await {
+                Ok(question) => inner.send_question(asked, &question),
+                Err(why) => inner.internal(&asked.request, &why),
+            }
+        })
+    }
+
+    fn send_question(&self, asked: Asked, question: &Question) -> Verdict {
+        let Asked { request, read, guard, receipt, basis } = asked;
+        let Some(call) = read.call() else {
+            return self.internal(&request, "a call without a name was read");
+        };
+        let (now, key, seal) = (Instant::now(), as_sent(&call), &self.asking.seal);
+        let mut nonce = [0; 16];
+        crate::recorder::entropy(&mut nonce);
+        let claim = Claim::new(nonce, self.ms(now + GOOD_FOR), &key, &receipt.decision.approval_key);
+        let state = seal.seal(&claim);
+        let step = receipt.sequence;
+        let reasons = receipt.decision.failed().collect::<Vec<_>>().join(", ");
+        let waiting =
+            Waiting { receipt: receipt.clone(), since: now, asked: basis.asked + 1, kept: basis.kept };
+        let waits = self.asking.rounds().wait(nonce, waiting, now);
+        if let Err(why) = waits {
+            let text = format!(
+                "{}\n(Nobody was asked: {why}, so the call was not made.)",
+                guard.message(&receipt.decision)
+            );
+            return self.refusal_of(&request, &text, &receipt, Some("not now"));
+        }
+        let form = mcp::approval_form(&question.text(), Some("form"));
+        let frame = request.answer(&mcp::input_required(seal.key(), &form, &state).to_string());
+        self.log.decided(request.head().ticket, format!("asked ({reasons})"));
+        self.ledger.note(Event::End(EndRecord {
+            step,
+            how: How::Asked,
+            frame: frame.as_ref().map(|frame| frame.bytes().clone()),
+            out: None,
+            latency_us: 0,
+            is_unsent: true,
+            heard: None,
+        }));
+        answer(frame)
+    }
+
+    /// What a call brings along from earlier rounds.
+    pub(super) fn retried(&self, request: &Request, read: &ClientFrame) -> Retried {
+        let Some(call) = read.call() else { return Retried::from(Basis::default()) };
+        let (state, responses) = (call.params.get(STATE), call.params.get(RESPONSES));
+        if state.is_none() && responses.is_none() {
+            return Retried::from(Basis::default());
+        }
+        let seal = &self.asking.seal;
+        let ours = state.and_then(Value::as_str).filter(|state| seal.is_ours(state));
+        let reply = responses.and_then(|responses| responses.get(seal.key()));
+        let key = as_sent(&call);
+        if ours.is_none() && reply.is_none() {
+            return Retried::from(self.servers_round(request, &call, &key));
+        }
+        let mut kept = Kept {
+            state: state.filter(|_| ours.is_none()).map(text),
+            responses: responses.and_then(|responses| others(responses, seal.key())),
+        };
+        let waiting = match self.sealed(ours, &key) {
+            Ok(waiting) => waiting,
+            Err(bad) => {
+                let cuts = cuts(call.params, ours.is_some(), seal.key(), &kept);
+                return Retried::from(Basis { bad: Some(bad), cuts, kept, ..Basis::default() });
+            }
+        };
+        kept.responses = kept.responses.or(waiting.kept.responses.clone());
+        kept.state = waiting.kept.state.clone();
+        let cuts = cuts(call.params, true, seal.key(), &kept);
+        self.replied(request, waiting, reply, Basis { cuts, kept, ..Basis::default() })
+    }
+
+    fn replied(
+        &self,
+        request: &Request,
+        waiting: Waiting,
+        reply: Option<Value<'_>>,
+        basis: Basis,
+    ) -> Retried {
+        let Waiting { receipt, since, asked, .. } = waiting;
+        let none = || Reply::Unavailable("the retry brings no answer to the question".into());
+        let reply = reply.map_or_else(none, Reply::of_result);
+        self.note_reply(receipt.sequence, "client", CLIENT_USER, &reply, since);
+        let basis = Basis { asked, again: Some(receipt.sequence), ..basis };
+        match reply {
+            Reply::Yes => {
+                let approval = rebound(Approval::of(&receipt.decision, CLIENT_USER), request);
+                Retried::from(Basis { approval: Some(approval), said: Some("asked, approved"), ..basis })
+            }
+            Reply::Unavailable(_) => Retried::from(basis),
+            reply => Retried::Settled(self.unapproved(request, &self.guard(), &receipt, &reply, CLIENT_USER)),
+        }
+    }
+
+    /// A retry that is between the client and the server. If the call was approved, it still is.
+    fn servers_round(&self, request: &Request, call: &Call<'_>, key: &CallKey) -> Basis {
+        let (state, responses) = (call.params.get(STATE), call.params.get(RESPONSES));
+        let mark = match state {
+            Some(state) => state.as_str().map(|state| Mark::State(state.to_owned())),
+            None => responses
+                .map(|responses| Mark::Keys(responses.members().map(|(key, _)| key.to_owned()).collect())),
+        };
+        let approval = mark.and_then(|mark| self.asking.rounds().next_round(key, &mark, Instant::now()));
+        Basis {
+            said: approval.is_some().then_some("approved in an earlier round"),
+            approval: approval.map(|approval| rebound(approval, request)),
+            kept: Kept { state: state.map(text), responses: responses.map(text) },
+            ..Basis::default()
+        }
+    }
+
+    /// The question that a state of ours belongs to. It is taken: no state is good twice.
+    fn sealed(&self, state: Option<&str>, key: &CallKey) -> Result<Waiting, &'static str> {
+        let claim = self.asking.seal.open(state.ok_or("without its state")?).ok_or("forged")?;
+        if self.ms(Instant::now()) >= claim.until_ms {
+            self.asking.rounds().answered(&claim.nonce);
+            return Err("expired");
+        }
+        if !claim.is_of(key) {
+            return Err("for another call");
+        }
+        let waiting = self.asking.rounds().answered(&claim.nonce).ok_or("used before")?;
+        if claim.is_about(&waiting.receipt.decision.approval_key) {
+            Ok(waiting)
+        } else {
+            Err("for other reasons")
+        }
+    }
+
+    /// The server asks more about a call that was approved: its next round is not asked about.
+    pub(super) fn goes_on(&self, request: &Request, frame: &Frame, approval: Approval) {
+        #[derive(Deserialize)]
+        struct Asks<'a> {
+            #[serde(rename = "requestState")]
+            state: Option<String>,
+            #[serde(borrow, rename = "inputRequests")]
+            requests: Option<std::collections::BTreeMap<String, &'a RawValue>>,
+        }
+        let result = Answer::read(frame.body()).and_then(|answer| answer.result);
+        let asks = result.and_then(|result| serde_json::from_str::<Asks<'_>>(result.get()).ok());
+        let params = request.params().map(|params| Bytes::copy_from_slice(params.as_bytes()));
+        let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+        let params = params.and_then(|params| Document::read(params, &whole).ok());
+        let (Some(asks), Some(params)) = (asks, params) else { return };
+        let Some(tool) = params.root().get("name").and_then(Value::as_str) else { return };
+        let none = Document::empty_object();
+        let arguments = params.root().get("arguments").filter(|arguments| !arguments.is_null());
+        let mark = match (asks.state, asks.requests) {
+            (Some(state), _) => Mark::State(state),
+            (None, Some(requests)) => Mark::Keys(requests.into_keys().collect()),
+            (None, None) => return,
+        };
+        let call = CallKey::of(tool, arguments.unwrap_or_else(|| none.root()));
+        self.asking.rounds().goes_on(Going { call, mark, approval, since: Instant::now() });
+    }
+
+    fn ms(&self, at: Instant) -> u64 {
+        let since = at.saturating_duration_since(self.asking.since);
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The call as the client sent it.
+fn as_sent(call: &Call<'_>) -> CallKey {
+    let none = Document::empty_object();
+    CallKey::of(call.name, call.arguments.unwrap_or_else(|| none.root()))
+}
+
+/// The same yes for the request that the call goes on as: in this revision no id stays.
+fn rebound(approval: Approval, request: &Request) -> Approval {
+    Approval { call_id: request.id().map(|id| id.json().to_owned()), ..approval }
+}
+
+fn text(value: Value<'_>) -> Bytes {
+    value.document().source().slice(value.span())
+}
+
+/// The answers to the server's own questions, if there are any.
+fn others(responses: Value<'_>, key: &str) -> Option<Bytes> {
+    if responses.kind() != Kind::Object || responses.members().all(|(name, _)| name == key) {
+        return None;
+    }
+    let (whole, start) = (responses.raw(), responses.span().start);
+    let (mut out, mut at) = (String::new(), 0);
+    for edit in without(responses, &[key]) {
+        out.push_str(whole.get(at..edit.range.start - start).unwrap_or_default());
+        at = edit.range.end - start;
+    }
+    out.push_str(whole.get(at..).unwrap_or_default());
+    Some(out.into())
+}
+
+/// What is ours is taken out of a retry, and what was the server's before is put back in its place.
+fn cuts(params: Value<'_>, is_state_ours: bool, key: &str, kept: &Kept) -> Vec<Edit> {
+    let (mut edits, mut gone) = (Vec::new(), Vec::new());
+    let mut put = |value: Value<'_>, name: &'static str, own: &Option<Bytes>| match own {
+        Some(own) => edits.push(Edit { range: value.span(), bytes: own.clone() }),
+        None => gone.push(name),
+    };
+    if let Some(state) = params.get(STATE).filter(|_| is_state_ours) {
+        put(state, STATE, &kept.state);
+    }
+    let mut inside = Vec::new();
+    if let Some(responses) = params.get(RESPONSES).filter(|responses| responses.get(key).is_some()) {
+        if responses.len() > 1 {
+            inside = without(responses, &[key]);
+        } else {
+            put(responses, RESPONSES, &kept.responses);
+        }
+    }
+    edits.extend(inside);
+    edits.extend(without(params, &gone));
+    edits.sort_by_key(|edit| edit.range.start);
+    edits
+}
+
+/// The edits that take members out of an object, each with one of its commas.
+fn without(object: Value<'_>, names: &[&str]) -> Vec<Edit> {
+    let members: Vec<(bool, std::ops::Range<usize>)> = object
+        .entries()
+        .map(|(key, value)| {
+            let is_gone = names.contains(&key.as_str().unwrap_or_default());
+            (is_gone, key.span().start..value.span().end)
+        })
+        .collect();
+    let mut edits = Vec::new();
+    let mut before: Option<usize> = None;
+    let mut has_kept = false;
+    for (at, (is_gone, range)) in members.iter().enumerate() {
+        if *is_gone {
+            // A member behind one that stays goes with the comma before it, the others with the one behind.
+            let next = members.get(at + 1).map(|(_, next)| next.start);
+            let cut = match before.filter(|_| has_kept) {
+                Some(before) => before..range.end,
+                None => range.start..next.unwrap_or(range.end),
+            };
+            edits.push(Edit { range: cut, bytes: Bytes::new() });
+        } else {
+            has_kept = true;
+        }
+        before = Some(range.end);
+    }
+    edits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "dev.framegate/approve.x";
+
+    fn cut(params: &str, is_state_ours: bool, kept: &Kept) -> String {
+        let document = Document::read(params.to_owned().into(), &Limits::default()).unwrap();
+        let mut out = params.to_owned();
+        for edit in cuts(document.root(), is_state_ours, KEY, kept).iter().rev() {
+            out.replace_range(edit.range.clone(), std::str::from_utf8(&edit.bytes).unwrap());
+        }
+        assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok(), "{out}");
+        out
+    }
+
+    #[test]
+    fn ours_goes_wherever_it_stands_and_every_other_byte_stays() {
+        let ours = format!(r#"{{"{KEY}":{{"action":"accept"}}}}"#);
+        for (before, after) in [
+            (
+                r#"{"name":"a","inputResponses":OURS,"requestState":"s","_meta":{ }}"#,
+                r#"{"name":"a","_meta":{ }}"#,
+            ),
+            (r#"{"requestState":"s" , "inputResponses":OURS , "name":"a"}"#, r#"{"name":"a"}"#),
+            (r#"{ "requestState":"s", "name" : "a", "inputResponses":OURS }"#, r#"{ "name" : "a" }"#),
+            (r#"{"inputResponses":OURS,"name":"a","requestState":"s"}"#, r#"{"name":"a"}"#),
+            (r#"{ "inputResponses":OURS,"requestState":"s" }"#, "{  }"),
+            (r#"{"name":"a","requestState":"s"}"#, r#"{"name":"a"}"#),
+        ] {
+            assert_eq!(cut(&before.replace("OURS", &ours), true, &Kept::default()), after);
+        }
+    }
+
+    #[test]
+    fn what_is_the_servers_stays_or_is_put_back() {
+        let kept = Kept { state: Some(r#""own""#.into()), responses: Some(r#"{"q": 1}"#.into()) };
+        let ours = format!(r#"{{"inputResponses":{{"{KEY}":1}},"requestState":"s","name":"a"}}"#);
+        assert_eq!(cut(&ours, true, &kept), r#"{"inputResponses":{"q": 1},"requestState":"own","name":"a"}"#);
+        let state = Kept { responses: None, ..kept };
+        assert_eq!(cut(&ours, true, &state), r#"{"requestState":"own","name":"a"}"#);
+        let both = format!(r#"{{"inputResponses":{{"q" :1,"{KEY}":1, "r":[2]}},"requestState":"s"}}"#);
+        let gone = r#"{"inputResponses":{"q" :1, "r":[2]}}"#;
+        assert_eq!(cut(&both, true, &Kept::default()), gone);
+        let not_ours = format!(r#"{{"inputResponses":{{"{KEY}":1}},"requestState":"theirs"}}"#);
+        assert_eq!(cut(&not_ours, false, &Kept::default()), r#"{"requestState":"theirs"}"#);
+    }
+
+    #[test]
+    fn the_servers_answers_are_found_beside_ours() {
+        let of = |text: String| {
+            let document = Document::read(text.into(), &Limits::default()).unwrap();
+            others(document.root(), KEY).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+        };
+        assert_eq!(of(format!(r#"{{"{KEY}":1}}"#)), None);
+        assert_eq!(of(format!(r#"{{"a":1,"{KEY}":1 , "b":2}}"#)).unwrap(), r#"{"a":1 , "b":2}"#);
+        assert_eq!(of("{}".into()), None);
+        assert_eq!(of("7".into()), None);
+    }
+}
