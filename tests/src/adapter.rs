@@ -3,7 +3,7 @@
 //! What the object can say and the policy file cannot yet is an error, so that no case passes with a part of
 //! its policy missing.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{ffi::OsString, fs, os::unix::fs::symlink, path::Path};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -18,11 +18,38 @@ pub const BECAUSE: &str = "the case says so";
 pub struct GuardCase {
     case: Case,
     folder: TempDir,
+    /// Options of `run` that the case implies.
+    options: Vec<OsString>,
 }
 
 impl GuardCase {
     /// Reads `data/cases/{name}.json`, lays out the files it needs and writes its policy.
     pub fn load(name: &str) -> Result<Self, String> {
+        Self::load_with(name, &mut |_| {})
+    }
+
+    /// The case with each of its `variants` in the place of its `variant_base`.
+    pub fn load_variants(name: &str) -> Result<Vec<Self>, String> {
+        let mut count = None;
+        let (mut all, mut nth) = (Vec::new(), 0);
+        while count.is_none_or(|count| nth < count) {
+            all.push(Self::load_with(name, &mut |neutral| {
+                let variants = neutral["variants"].as_array().cloned().unwrap_or_default();
+                let base = neutral["variant_base"].as_str().unwrap_or_default().to_owned();
+                let variant = variants.get(nth).and_then(Value::as_str).unwrap_or_default();
+                for item in neutral["client_frames"].as_array_mut().into_iter().flatten() {
+                    if let Some(reply) = item.get_mut("with") {
+                        *reply = reply.as_str().unwrap_or_default().replace(&base, variant).into();
+                    }
+                }
+                count = Some(variants.len());
+            })?);
+            nth += 1;
+        }
+        Ok(all)
+    }
+
+    fn load_with(name: &str, change: &mut dyn FnMut(&mut Value)) -> Result<Self, String> {
         let file = crate::data("cases").join(format!("{name}.json"));
         let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let folder = tempfile::Builder::new().prefix("framegate-root-").tempdir();
@@ -31,6 +58,7 @@ impl GuardCase {
         let root = folder.path().canonicalize().map_err(|error| error.to_string())?.join("root");
         let text = text.replace("$ROOT", &root.display().to_string());
         let mut neutral: Value = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
+        change(&mut neutral);
         list_declared(&mut neutral);
         lay_out(&root, &neutral["needs_root"]).map_err(|error| format!("{name}: {error}"))?;
         let policy = policy(&neutral["guard"]).map_err(|error| format!("{name}: {error}"))?;
@@ -39,25 +67,28 @@ impl GuardCase {
         write(&folder.path().join("policy.yaml"), &policy)?;
         let text = neutral.to_string();
         write(&script, &text)?;
-        Ok(Self { case: Case::read(name, &text, script)?, folder })
+        let seconds = neutral["guard"].get("elicit_timeout_s").map(Value::to_string);
+        let options = seconds.map(|seconds| vec!["--ask-timeout".into(), seconds.into()]).unwrap_or_default();
+        Ok(Self { case: Case::read(name, &text, script)?, folder, options })
     }
 
     /// Plays it through `run --policy`.
     pub fn play(&self, wrapper: &Wrapper) -> Outcome {
         let policy = self.folder.path().join("policy.yaml");
-        play(&self.case, &wrapper.clone().with_options(["--policy".into(), policy.into_os_string()]))
+        let options = ["--policy".into(), policy.into_os_string()].into_iter().chain(self.options.clone());
+        play(&self.case, &wrapper.clone().with_options(options))
     }
 }
 
 /// A policy file as JSON, which is YAML too and needs no quoting of ours.
 pub fn policy(guard: &Value) -> Result<String, String> {
     for key in guard.as_object().ok_or("no `guard`")?.keys() {
-        if !["declare", "escalate", "policies", "undeclared"].contains(&key.as_str()) {
+        if !["declare", "elicit_timeout_s", "escalate", "policies", "undeclared"].contains(&key.as_str()) {
             return Err(format!("`guard.{key}` has no counterpart in a policy yet"));
         }
     }
-    if guard["escalate"].as_str().is_some_and(|how| how != "deny") {
-        return Err("nobody can be asked yet".to_owned());
+    if guard["escalate"].as_str().is_some_and(|how| !["deny", "elicit"].contains(&how)) {
+        return Err(format!("`{}` is no way of asking yet", guard["escalate"]));
     }
     let mut tools = serde_json::Map::new();
     for declared in guard["declare"].as_array().into_iter().flatten() {
@@ -70,7 +101,9 @@ pub fn policy(guard: &Value) -> Result<String, String> {
     let rules = guard["policies"].as_array().into_iter().flatten().enumerate();
     let rules = rules.map(|(at, rule)| self::rule(at, rule)).collect::<Result<Vec<_>, _>>()?;
     let default = if guard["undeclared"] == "allow" { "allow" } else { "deny" };
-    let policy = json!({ "framegate": 1, "default": default, "tools": tools, "rules": rules });
+    // A question is about all that a call may hold, what cannot be seen too.
+    let invisible = if guard["escalate"] == "elicit" { "allow" } else { "refuse" };
+    let policy = json!({ "framegate": 1, "default": default, "invisible": invisible, "tools": tools, "rules": rules });
     Ok(format!("{policy:#}\n"))
 }
 
@@ -130,7 +163,8 @@ mod tests {
     #[test]
     fn what_a_policy_cannot_say_is_an_error() {
         assert!(policy(&json!({ "declare": [{ "tool": "a", "once": true }] })).is_err());
-        assert!(policy(&json!({ "declare": [], "escalate": "elicit" })).is_err());
+        assert!(policy(&json!({ "declare": [], "escalate": "elicit" })).is_ok());
+        assert!(policy(&json!({ "declare": [], "escalate": "terminal" })).is_err());
         assert!(policy(&json!({ "declare": [], "inject": [] })).is_err());
         assert!(policy(&json!({ "policies": [{ "tools": ["a"], "kind": "new" }] })).is_err());
     }

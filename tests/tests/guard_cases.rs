@@ -29,7 +29,7 @@ macro_rules! cases {
 }
 
 // In the order of the topics: smuggling, batch, robustness, policy bypass, path policy, fail closed, refusal,
-// tool list, rug pull, schema.
+// tool list, rug pull, schema, elicitation, approval.
 cases! {
     call_hides_behind_a_lone_carriage_return: "C065",
     same_key_twice_is_read_in_two_ways: "C066",
@@ -48,9 +48,17 @@ cases! {
     references_are_fetched_or_skipped: "C093",
     patterns_of_another_dialect_stop_the_session: "C094",
     whole_number_floats_are_refused: "C096",
+    client_that_cannot_ask_is_asked: "C097",
+    approval_dead_locks_its_call: "C099",
+    traffic_waits_while_a_person_decides: "C100",
+    question_that_nobody_answers_holds_its_call_for_ever: "C102",
+    questions_of_guard_and_server_are_mixed_up: "C103",
+    form_is_asked_of_a_client_with_urls_only: "C104",
+    arguments_rewrite_the_question_about_them: "C105",
+    approval_covers_the_next_calls_too: "C106",
 }
 
-const BY_HAND: &[&str] = &["C069", "C071", "C075", "C076", "C078", "C082"];
+const BY_HAND: &[&str] = &["C069", "C071", "C075", "C076", "C078", "C082", "C098"];
 
 #[test]
 fn every_guard_case_has_a_test() {
@@ -135,6 +143,17 @@ fn folder_with_the_same_beginning_counts_as_inside() {
     }
     for id in ["3", "4", "5"] {
         assert!(ran(&answers[id], "read_file"), "{id}: {answers:#?}");
+    }
+}
+
+/// C098. One of many answers each time, and none is a yes.
+#[test]
+fn anything_but_a_no_approves() {
+    GuardCase::load("C098").unwrap().play(&framegate_tests::wrapper!()).assert_ok();
+    let variants = GuardCase::load_variants("C098").unwrap();
+    assert_eq!(variants.len(), 9);
+    for variant in variants {
+        variant.play(&framegate_tests::wrapper!()).assert_ok();
     }
 }
 
