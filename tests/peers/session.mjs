@@ -12,12 +12,16 @@ export function args() {
       era: { type: "string", default: "legacy" },
       calls: { type: "string", default: "[]" },
       cancel: { type: "string" },
+      // What the user says when asked for a yes, in order; without it nobody can be asked.
+      answers: { type: "string" },
     },
   });
   return {
     era: values.era,
     calls: JSON.parse(values.calls),
     cancel: values.cancel && JSON.parse(values.cancel),
+    answers: values.answers && JSON.parse(values.answers),
+    asked: [],
     command: positionals[0],
     commandArgs: positionals.slice(1),
   };
@@ -31,6 +35,18 @@ function shapeOf(result) {
     return [block.type, block.type === "text" && chars <= TEXT_MAX ? body : chars];
   });
   return { is_error: !!result.isError, content, structured: result.structuredContent != null };
+}
+
+// Says the next answer to whoever asks for an approval, and accepts what a server asks.
+export function user({ answers, asked }) {
+  return async ({ params }) => {
+    if (!params.requestedSchema.properties.approve) {
+      asked.push("other");
+      return { action: "accept", content: { name: "Ada" } };
+    }
+    asked.push(params.message);
+    return answers.shift();
+  };
 }
 
 // `listTools` and `callTool` hide where the two SDK generations differ.
@@ -58,6 +74,9 @@ export async function run({ name, protocol, client, wanted, callTool }) {
   if (protocol() < "2026") {
     await client.ping();
     got.ping = true;
+  }
+  if (wanted.answers) {
+    got.asked = wanted.asked;
   }
   await client.close();
   console.log(JSON.stringify(got));

@@ -13,6 +13,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--era", choices=["legacy", "modern", "auto"], default="legacy")
     parser.add_argument("--calls", type=json.loads, default=[])
     parser.add_argument("--cancel", type=json.loads)
+    # What the user says when asked for a yes, in order; without it nobody can be asked.
+    parser.add_argument("--answers", type=json.loads)
     # Split by hand: the server command may hold a `--` of its own, and argparse has
     # changed its mind more than once about which of several it swallows.
     split = sys.argv.index("--")

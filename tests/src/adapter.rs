@@ -103,7 +103,8 @@ pub fn policy(guard: &Value) -> Result<String, String> {
     let default = if guard["undeclared"] == "allow" { "allow" } else { "deny" };
     // A question is about all that a call may hold, what cannot be seen too.
     let invisible = if guard["escalate"] == "elicit" { "allow" } else { "refuse" };
-    let policy = json!({ "framegate": 1, "default": default, "invisible": invisible, "tools": tools, "rules": rules });
+    let policy =
+        json!({ "framegate": 1, "default": default, "invisible": invisible, "tools": tools, "rules": rules });
     Ok(format!("{policy:#}\n"))
 }
 

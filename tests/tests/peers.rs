@@ -51,6 +51,7 @@ fn with_small_server(name: &str, sdk: &str, era: &str, server: &str, version: &s
             {"name": "big", "arguments": {"chars": 2_000_000}},
         ]),
         cancel: Some(json!({"name": "slow", "arguments": {"seconds": 30}})),
+        answers: None,
     };
     let Some(got) = report(name, sdk, &script, era, &|peers, _| small_server(peers, server)) else {
         return;
@@ -84,6 +85,7 @@ fn with_everything(name: &str, sdk: &str, era: &str) {
         ]),
         // The 1.x Python SDK tells the server nothing when a caller gives up.
         cancel: (sdk != "py1").then_some(cancel),
+        answers: None,
     };
     let Some(got) = report(name, sdk, &script, era, &|peers, _| node_server(peers, "EVERYTHING")) else {
         return;
@@ -110,6 +112,7 @@ fn with_filesystem(name: &str, sdk: &str, era: &str) {
             {"name": "read_text_file", "arguments": {"path": "/etc/hostname"}},
         ]),
         cancel: None,
+        answers: None,
     };
     let server = |peers: &Peers, _: &Path| {
         let mut argv = node_server(peers, "FILESYSTEM");
@@ -134,6 +137,7 @@ fn with_memory(name: &str, sdk: &str, era: &str) {
             {"name": "create_entities", "arguments": {"entities": "not a list"}},
         ]),
         cancel: None,
+        answers: None,
     };
     let Some(got) = report(name, sdk, &script, era, &memory_server) else { return };
     assert!(tools(&got).contains(&"read_graph"), "{got}");

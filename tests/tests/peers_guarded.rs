@@ -104,6 +104,7 @@ fn with_small_server(name: &str, sdk: &str, era: &str, server: &str, version: &s
             {"name": "big", "arguments": {"chars": 2_000_000}},
         ]),
         cancel: (sdk != "py1").then(|| json!({"name": "slow", "arguments": {"seconds": 30}})),
+        answers: None,
     };
     let case = Case { sdk, era, policy: SMALL, script, refused: &[1, 2, 4, 5], hidden: &["fail"] };
     let Some(got) = play(name, &case, &|peers, _| small_server(peers, server)) else { return };
@@ -125,6 +126,7 @@ rules: [ { name: words, tools: [echo], that: '!has(args.message) || args.message
             {"name": "get-tiny-image"},
         ]),
         cancel: None,
+        answers: None,
     };
     let case = Case { sdk, era, policy, script, refused: &[1, 2], hidden: &["get-sum"] };
     play(name, &case, &|peers, _| node_server(peers, "EVERYTHING"));
@@ -147,6 +149,7 @@ fn with_filesystem(name: &str, sdk: &str, era: &str) {
             {"name": "read_text_file", "arguments": {"path": path("open/../secret.txt")}},
         ]),
         cancel: None,
+        answers: None,
     };
     let hidden = [
         "create_directory",
@@ -180,7 +183,8 @@ rules: [ { name: names, tools: [create_entities], that: 'args.entities.all(one, 
         ]}})
     };
     let known = json!({"name": "open_nodes", "arguments": {"names": ["gate"]}});
-    let script = Script { calls: json!([entity("gate"), entity("secret"), known]), cancel: None };
+    let script =
+        Script { calls: json!([entity("gate"), entity("secret"), known]), cancel: None, answers: None };
     let hidden = ["delete_entities", "delete_observations", "delete_relations"];
     let case = Case { sdk, era, policy, script, refused: &[1], hidden: &hidden };
     play(name, &case, &memory_server);

@@ -19,6 +19,8 @@ pub(crate) const MODERN_VERSION: &str = "2026-07-28";
 pub(crate) struct Script {
     pub(crate) calls: Value,
     pub(crate) cancel: Option<Value>,
+    /// What the client's user says when asked for a yes, in order; without it nobody can be asked.
+    pub(crate) answers: Option<Value>,
 }
 
 impl Script {
@@ -27,6 +29,9 @@ impl Script {
         let mut arguments = vec!["--era".into(), era.into(), "--calls".into(), self.calls.to_string()];
         if let Some(cancel) = &self.cancel {
             arguments.extend(["--cancel".into(), cancel.to_string()]);
+        }
+        if let Some(answers) = &self.answers {
+            arguments.extend(["--answers".into(), answers.to_string()]);
         }
         arguments.push("--".into());
         arguments
