@@ -180,6 +180,9 @@ const RUN_EXAMPLES: &str = "Examples:
   framegate run --record session.jsonl -- uvx mcp-server-git
   framegate run --quiet --noise stderr --env LOG=1 -- ./server --stdio
 
+A call that the policy wants a person to decide on waits for the client's user, who is asked by elicitation; a client
+that has none gets a refusal with that reason.
+
 Exit codes:
   0      the session ended cleanly
   1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one
@@ -673,7 +676,7 @@ impl RunArgs {
             Ask::Client => Carrier::Client,
             Ask::None => Carrier::Nobody,
         };
-        AskSettings { carrier, timeout: self.ask_timeout }
+        AskSettings { carrier, timeout: self.ask_timeout, ..AskSettings::default() }
     }
 
     pub(crate) fn level(&self) -> Level {

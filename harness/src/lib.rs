@@ -64,7 +64,7 @@ mod variables;
 mod warden;
 pub mod wire;
 
-pub use approve::{ASK_TIMEOUT, AskSettings, Asker, Asking, Carrier, Question, Reply};
+pub use approve::{ASK_TIMEOUT, AskSettings, Asker, Asking, Carrier, Question, Reply, STATE_TIMEOUT};
 pub use bridge::{Bridge, BridgeSettings};
 pub use calls::{CallLog, Level, LogArguments, LogFormat};
 pub use child::{ServerCommand, ServerName, StartError, Upstream};

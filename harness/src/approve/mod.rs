@@ -27,12 +27,15 @@ pub(crate) use self::limit::{Limit, Limits};
 pub use self::question::Question;
 pub(crate) use self::reply::APPROVE;
 pub use self::reply::Reply;
-pub(crate) use self::rounds::{GOOD_FOR, Going, Kept, Mark, Rounds, Waiting};
+pub(crate) use self::rounds::{Going, Kept, Mark, Rounds, Waiting};
 pub(crate) use self::seal::{Claim, Seal};
 
 /// How long a person may take, where nothing else is said. SDK clients give a request up after 60 s, and that of
 /// TypeScript is not reset by progress.
 pub const ASK_TIMEOUT: Duration = Duration::from_secs(50);
+
+/// How long a question is good that the client carries, where nothing else is said.
+pub const STATE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A reply to come.
 pub type Asking = Pin<Box<dyn Future<Output = Reply> + Send>>;
@@ -78,13 +81,14 @@ impl std::fmt::Debug for Carrier {
 pub struct AskSettings {
     /// Who.
     pub carrier: Carrier,
-    /// A question that is not answered in this time refuses its call. One that the client carries itself
-    /// (2026-07-28) keeps nothing waiting, and is good for ten minutes.
+    /// A question that is not answered in this time refuses its call.
     pub timeout: Duration,
+    /// A question that the client carries itself (2026-07-28), which keeps nothing waiting, is good for this long.
+    pub state_timeout: Duration,
 }
 
 impl Default for AskSettings {
     fn default() -> Self {
-        Self { carrier: Carrier::default(), timeout: ASK_TIMEOUT }
+        Self { carrier: Carrier::default(), timeout: ASK_TIMEOUT, state_timeout: STATE_TIMEOUT }
     }
 }

@@ -14,9 +14,8 @@ use framegate_guard::decision::Approval;
 use framegate_guard::ledger::Receipt;
 use framegate_guard::proposal::CallKey;
 
-/// How long a question that the client carries is good, and an approved call may take between two of the server's
-/// rounds. Nothing waits meanwhile.
-pub(crate) const GOOD_FOR: Duration = Duration::from_secs(600);
+/// How long an approved call may take between two of the server's rounds.
+const ROUND_WAIT: Duration = Duration::from_secs(600);
 /// Approved calls that the server asks more about. The oldest is forgotten: its next round is asked about anew.
 const GOING_MAX: usize = 256;
 /// Bytes of arguments, servers' states and clients' answers that wait with our questions.
@@ -44,6 +43,8 @@ pub(crate) struct Waiting {
     pub(crate) receipt: Receipt,
     /// When it was asked.
     pub(crate) since: Instant,
+    /// From then on nobody can answer it.
+    pub(crate) until: Instant,
     /// How often this call was asked about, this time included.
     pub(crate) asked: u32,
     /// What is the server's.
@@ -91,7 +92,7 @@ impl Rounds {
     /// # Errors
     /// Why it cannot.
     pub(crate) fn wait(&mut self, nonce: [u8; 16], waiting: Waiting, now: Instant) -> Result<(), String> {
-        self.waiting.retain(|_, other| now.saturating_duration_since(other.since) < GOOD_FOR);
+        self.waiting.retain(|_, other| now < other.until);
         let kept: usize = self.waiting.values().map(Waiting::len).sum();
         if kept + waiting.len() > KEPT_BYTES_MAX {
             return Err(format!("over {KEPT_BYTES_MAX} bytes of calls wait for an answer already"));
@@ -113,9 +114,14 @@ impl Rounds {
         self.going.push_back(going);
     }
 
+    /// Whether any approved call waits for its next round.
+    pub(crate) fn has_going(&self) -> bool {
+        !self.going.is_empty()
+    }
+
     /// The yes by which a retry of the server's goes on, if it belongs to an approved call.
     pub(crate) fn next_round(&mut self, call: &CallKey, mark: &Mark, now: Instant) -> Option<Approval> {
-        self.going.retain(|going| now.saturating_duration_since(going.since) < GOOD_FOR);
+        self.going.retain(|going| now.saturating_duration_since(going.since) < ROUND_WAIT);
         let at = self.going.iter().position(|going| going.call == *call && going.mark == *mark)?;
         self.going.remove(at).map(|going| going.approval)
     }
@@ -138,7 +144,7 @@ mod tests {
         let decision = Decision::refused("t", None, Document::empty_object().root(), "c", "no");
         let kept = Kept { state: Some(vec![0; bytes - decision.arguments.len()].into()), responses: None };
         let receipt = Receipt { sequence: 1, decision: Arc::new(decision), recorded: None };
-        Waiting { receipt, since, asked: 1, kept }
+        Waiting { receipt, since, until: since + ROUND_WAIT, asked: 1, kept }
     }
 
     fn going(tool: &str, mark: &Mark, since: Instant) -> Going {
@@ -155,7 +161,7 @@ mod tests {
         rounds.wait([1; 16], waiting(KEPT_BYTES_MAX - 2, now), now).unwrap();
         rounds.wait([2; 16], waiting(2, now), now).unwrap();
         assert!(rounds.wait([3; 16], waiting(2, now), now).is_err(), "one above the limit");
-        rounds.wait([3; 16], waiting(2, now), now + GOOD_FOR).unwrap();
+        rounds.wait([3; 16], waiting(2, now), now + ROUND_WAIT).unwrap();
         assert!(rounds.answered(&[1; 16]).is_none(), "nobody can answer it any more");
     }
 
@@ -176,7 +182,7 @@ mod tests {
         }
         assert!(rounds.next_round(&pay, &keys, now).is_some());
         assert!(rounds.next_round(&pay, &keys, now).is_none());
-        assert!(rounds.next_round(&pay, &state, now + GOOD_FOR).is_none());
+        assert!(rounds.next_round(&pay, &state, now + ROUND_WAIT).is_none());
         for _ in 0..=GOING_MAX {
             rounds.goes_on(going("pay", &state, now));
         }

@@ -12,6 +12,7 @@
 //! counts the yes only where everything that stands against the call is among what was shown.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use framegate_guard::Guard;
@@ -198,7 +199,7 @@ impl Inner {
         Hold::verdict(HoldKind::Person, async move {
             let asking = async {
                 match question(&asked).await {
-                    Ok(question) => asker.ask(question).await,
+                    Ok(question) => unpanicked(asker.ask(question)).await,
                     Err(why) => Reply::Unavailable(why),
                 }
             };
@@ -310,6 +311,16 @@ impl Inner {
 fn has_form(elicitation: Option<&serde_json::Value>) -> bool {
     let Some(modes) = elicitation.and_then(serde_json::Value::as_object) else { return false };
     modes.get("form").map_or(!modes.contains_key("url"), serde_json::Value::is_object)
+}
+
+/// What somebody else's code says; a panic in it is no yes, and not the session's end.
+async fn unpanicked(mut asking: Asking) -> Reply {
+    std::future::poll_fn(move |context| {
+        let polled = std::panic::AssertUnwindSafe(|| asking.as_mut().poll(context));
+        std::panic::catch_unwind(polled)
+            .unwrap_or_else(|_| Poll::Ready(Reply::Unavailable("asking panicked".into())))
+    })
+    .await
 }
 
 /// The question, off the pump's thread where much is to be read for it.

@@ -26,7 +26,7 @@ use super::asking::{Asked, Basis, CLIENT_USER, question};
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::refusals::answer;
 use super::shared::Inner;
-use crate::approve::{Claim, GOOD_FOR, Going, Kept, Mark, Question, Reply, Waiting};
+use crate::approve::{Claim, Going, Kept, Mark, Question, Reply, Waiting};
 use crate::mcp;
 use crate::wire::{Call, ClientFrame};
 
@@ -68,15 +68,19 @@ impl Inner {
         let Some(call) = read.call() else {
             return self.internal(&request, "a call without a name was read");
         };
-        let (now, key, seal) = (Instant::now(), as_sent(&call), &self.asking.seal);
+        let (now, seal) = (Instant::now(), &self.asking.seal);
+        let until = now + self.asking.settings.state_timeout;
+        // By value they are the same where nothing was repaired; a large one is not hashed again.
+        let is_as_sent = receipt.decision.edits.is_empty();
+        let key = if is_as_sent { receipt.decision.call } else { as_sent(&call) };
         let mut nonce = [0; 16];
         crate::recorder::entropy(&mut nonce);
-        let claim = Claim::new(nonce, self.ms(now + GOOD_FOR), &key, &receipt.decision.approval_key);
+        let claim = Claim::new(nonce, self.ms(until), &key, &receipt.decision.approval_key);
         let state = seal.seal(&claim);
         let step = receipt.sequence;
         let reasons = receipt.decision.failed().collect::<Vec<_>>().join(", ");
         let waiting =
-            Waiting { receipt: receipt.clone(), since: now, asked: basis.asked + 1, kept: basis.kept };
+            Waiting { receipt: receipt.clone(), since: now, until, asked: basis.asked + 1, kept: basis.kept };
         let waits = self.asking.rounds().wait(nonce, waiting, now);
         if let Err(why) = waits {
             let text = format!(
@@ -110,10 +114,10 @@ impl Inner {
         let seal = &self.asking.seal;
         let ours = state.and_then(Value::as_str).filter(|state| seal.is_ours(state));
         let reply = responses.and_then(|responses| responses.get(seal.key()));
-        let key = as_sent(&call);
         if ours.is_none() && reply.is_none() {
-            return Retried::from(self.servers_round(request, &call, &key));
+            return Retried::from(self.servers_round(request, &call));
         }
+        let key = as_sent(&call);
         let mut kept = Kept {
             state: state.filter(|_| ours.is_none()).map(text),
             responses: responses.and_then(|responses| others(responses, seal.key())),
@@ -154,14 +158,16 @@ impl Inner {
     }
 
     /// A retry that is between the client and the server. If the call was approved, it still is.
-    fn servers_round(&self, request: &Request, call: &Call<'_>, key: &CallKey) -> Basis {
+    fn servers_round(&self, request: &Request, call: &Call<'_>) -> Basis {
         let (state, responses) = (call.params.get(STATE), call.params.get(RESPONSES));
         let mark = match state {
             Some(state) => state.as_str().map(|state| Mark::State(state.to_owned())),
             None => responses
                 .map(|responses| Mark::Keys(responses.members().map(|(key, _)| key.to_owned()).collect())),
         };
-        let approval = mark.and_then(|mark| self.asking.rounds().next_round(key, &mark, Instant::now()));
+        let approval = mark
+            .filter(|_| self.asking.rounds().has_going())
+            .and_then(|mark| self.asking.rounds().next_round(&as_sent(call), &mark, Instant::now()));
         Basis {
             said: approval.is_some().then_some("approved in an earlier round"),
             approval: approval.map(|approval| rebound(approval, request)),

@@ -1,5 +1,6 @@
 //! A bridge in a pump, between a client and a server that are both the test.
 
+mod asking;
 mod ids;
 mod listings;
 mod reload;
@@ -17,6 +18,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::task::JoinHandle;
 
 use super::{Bridge, BridgeSettings, Disk, Visible};
+use crate::approve::AskSettings;
 use crate::calls::{CallLog, Level, LogFormat};
 use crate::child::ServerName;
 use crate::stderr::Stderr;
@@ -66,6 +68,10 @@ fn policy(text: &str) -> Policy {
 
 impl Rig {
     fn start(text: &str) -> Rig {
+        Rig::asking(text, AskSettings::default())
+    }
+
+    fn asking(text: &str, ask: AskSettings) -> Rig {
         let log =
             Arc::new(CallLog::new(Stderr::start(), ServerName::given("s"), Level::Off, LogFormat::Text));
         let bridge = Bridge::new(BridgeSettings {
@@ -77,7 +83,7 @@ impl Rig {
             noise: None,
             without_policy: false,
             annotates: false,
-            ask: crate::approve::AskSettings::default(),
+            ask,
         });
         let pipe = || tokio::io::duplex(16 * 1024 * 1024);
         let ((client_says, from_client), (to_client, client_hears)) = (pipe(), pipe());
@@ -107,12 +113,16 @@ impl Rig {
     /// The handshake, and tools `t0` to `t<count-1>` that take anything.
     async fn opened(text: &str, count: usize) -> Rig {
         let mut rig = Rig::start(text);
-        let id = rig.open().await;
-        rig.server.says(&listing(&id, count)).await;
-        while !rig.bridge.guard().is_listed() {
+        rig.list(count).await;
+        rig
+    }
+
+    async fn list(&mut self, count: usize) {
+        let id = self.open().await;
+        self.server.says(&listing(&id, count)).await;
+        while !self.bridge.guard().is_listed() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        rig
     }
 }
 
