@@ -365,3 +365,17 @@ fn the_servers_own_questions_go_their_own_way_meanwhile() {
     assert_eq!(guarded.server_got_count("\"action\":\"accept\""), 2, "ours stays here");
     session.end();
 }
+
+#[test]
+fn a_large_call_waits_like_any_other_and_goes_on_byte_for_byte() {
+    let mut session = opened(&[], &[]);
+    let guarded = &mut session.guarded;
+    let frame = call("1", "touch", &format!(r#"{{"content":"{}"}}"#, "x".repeat(2_000_000)));
+    guarded.send(&frame);
+    let question = guarded.question(0);
+    guarded.ask(&ping("2"), "2");
+    guarded.reply(&question, YES);
+    assert_eq!(text(&guarded.wait("1")), "ran touch");
+    assert!(guarded.server_got().contains(&frame));
+    session.end();
+}

@@ -221,3 +221,48 @@ fn what_is_the_servers_comes_back_when_ours_is_answered() {
     assert_eq!(session.sent()[1], modern("4", "touch", ARGUMENTS, FORM, r#","inputResponses":{"its":1}"#));
     session.end();
 }
+
+#[test]
+fn what_is_repaired_is_shown_as_it_is_sent_and_the_record_says_what_was_sent() {
+    let policy = POLICY.replace("default: allow", "default: allow\ndefaults: { arguments: coerce }");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.db");
+    let store = file.display().to_string();
+    let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
+    let script = json!([framegate_tests::guarded::tools(&[("touch", schema)])]);
+    let (wrapper, options) = (framegate_tests::wrapper!(), ["--store", store.as_str()]);
+    let mut guarded =
+        Start { wrapper: &wrapper, policy: Some(&policy), options: &options, script, files: &[] }.now();
+    let call = |id: &str, n: &str, more: &str| modern(id, "touch", &format!(r#"{{"n":{n}}}"#), FORM, more);
+    let asks = guarded.ask_modern(&call("1", r#""2""#, ""), "1");
+    let (key, _) = question(&asks);
+    let form = &asks["result"]["inputRequests"][&key]["params"];
+    assert!(form["message"].as_str().unwrap().contains("  n: 2\n"), "{form}");
+    // Another spelling that comes to the same is another call for the seal, which knows what the client sent.
+    let _ = question(&guarded.ask_modern(&call("2", "2", &answered(&asks, YES)), "2"));
+    assert_eq!(text(&guarded.ask_modern(&call("3", r#""2""#, &answered(&asks, YES)), "3")), "ran touch");
+    let sent = call("3", "2", "");
+    assert!(guarded.server_got().contains(&sent), "{:?}", guarded.server_got());
+    guarded.end();
+    let stored = Stored::read(&file).unwrap();
+    let seq = stored.of("call").last().unwrap()["seq"].as_u64().unwrap();
+    let kept = framegate_guard::store::sqlite::Store::open_read(&file).unwrap().contents(seq).unwrap();
+    let out = kept.iter().find(|content| content.field == "out").unwrap();
+    assert_eq!(out.bytes[..], framegate_guard::store::entries::hash(format!("{sent}\n").as_bytes()).0[..]);
+}
+
+#[test]
+fn a_large_call_is_asked_about_like_any_other() {
+    let mut session = start(&[]);
+    let arguments = format!(r#"{{"content":"{}","end":1}}"#, "x".repeat(1_000_000));
+    let call = |id: &str, more: &str| modern(id, "touch", &arguments, FORM, more);
+    let asks = session.guarded.ask_modern(&call("1", ""), "1");
+    let message = asks["result"]["inputRequests"][question(&asks).0]["params"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("of 1000000 characters not shown") && message.contains("  end: 1\n"),
+        "{message}"
+    );
+    assert_eq!(text(&session.guarded.ask_modern(&call("2", &answered(&asks, YES)), "2")), "ran touch");
+    assert_eq!(session.sent(), [call("2", "")]);
+    session.guarded.end();
+}
