@@ -346,3 +346,28 @@ fn other_requests_are_ruled_on() {
     assert_eq!((outcome, would), (Allow, Deny));
     assert!(text.contains("prompts/get"));
 }
+
+#[test]
+fn a_rule_for_no_tool_is_not_lost_behind_another_rules_error() {
+    // A guard that is misspelt beside a rule that does not fit another tool: what a server lists could bring that
+    // about, and every call went through.
+    let listed = || {
+        let schema =
+            |name: &str| format!(r#"{{"type":"object","properties":{{"{name}":{{"type":"string"}}}}}}"#);
+        [tool("read", &schema("path")), tool("write", &schema("path"))]
+    };
+    let misspelt =
+        "tools: { read: {}, write: {} }\nrules:\n  - { name: inside, that: 'within(args.pth, \"/w\")' }\n";
+    let broken = format!("{misspelt}  - {{ name: other, tools: [write], that: 'args.path == 1' }}\n");
+    for text in [misspelt, &broken] {
+        let (guard, _) = unlisted(text).adopt(listed());
+        assert!(guard.faults().iter().any(|fault| fault.contains("`inside` applies to no tool")), "{text}");
+        assert_eq!(decide(&guard, "read", r#"{"path":"/etc/passwd"}"#).outcome, Ask, "{text}");
+    }
+    // A rule that is some tool's, and cannot be evaluated on it, is no such rule.
+    let (guard, _) =
+        unlisted("tools: { read: {}, write: {} }\nrules:\n  - { name: n, that: 'args.path == 1' }\n")
+            .adopt(listed());
+    assert!(guard.faults().is_empty(), "{:?}", guard.faults());
+    assert_eq!(decide(&guard, "read", r#"{"path":"/w"}"#).outcome, Ask);
+}

@@ -5,6 +5,7 @@
 //! * [`choice`]: which calls are wanted.
 //! * [`line`]: a call as a row for people, or as JSON.
 //! * [`again`]: decisions made again.
+//! * [`reach`]: which of another policy's rules are for any recorded tool.
 //! * [`learn`]: a policy from what was allowed.
 
 pub(crate) mod again;
@@ -13,3 +14,4 @@ pub(crate) mod choice;
 pub(crate) mod file;
 pub(crate) mod learn;
 pub(crate) mod line;
+mod reach;

@@ -222,6 +222,13 @@ fn another_policy_is_told_by_what_it_would_change() {
     assert!(said.contains("newly denied:") && !said.contains("unknown"), "{said}");
     assert!(said.contains(r#"look {"path":"/etc/passwd","mode":"fast"}  deny → allow"#), "{said}");
     assert!(!said.contains("S3CRET"), "{said}");
+    // A record has no listing: a rule that is for no called tool decides nothing, and must not pass for a change.
+    let misspelt = POLICY.replace("args.command.contains", "args.comand.contains");
+    let file = session.folder.path().join("misspelt.yaml");
+    std::fs::write(&file, misspelt).unwrap();
+    let warned = session.run(&["replay", "--policy", file.to_str().unwrap()]);
+    let warned = String::from_utf8_lossy(&warned.stderr).into_owned();
+    assert!(warned.contains("`by_argument` is for none of the tools"), "{warned}");
     let wrong = session.run(&["replay", "--policy", policy, "--fact", "no=1"]);
     assert_eq!(wrong.status.code(), Some(78), "{wrong:?}");
 }

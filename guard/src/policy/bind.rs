@@ -97,9 +97,16 @@ pub struct BoundTool {
     /// Rules without `tools` that are not this tool's by its schema, with the arguments they read that the schema
     /// does not declare: a call that sends one of them all the same is held to the rule.
     undeclared: Vec<(Vec<String>, BoundRule)>,
+    /// Names of rules that are this tool's and cannot be evaluated on it: one of `problems` says why.
+    broken: BTreeSet<String>,
 }
 
 impl BoundTool {
+    /// Whether this rule is the tool's, evaluated or not.
+    pub(crate) fn has_rule(&self, name: &str) -> bool {
+        self.broken.contains(name) || self.rules.iter().any(|bound| bound.rule.name == name)
+    }
+
     /// The rules that a call with these arguments is held to, in deciding order.
     pub(crate) fn rules_for<'b>(&'b self, arguments: json::Value<'b>) -> impl Iterator<Item = &'b BoundRule> {
         // Put together once: looking up each rule's names in a call of ten thousand is a hostile caller's to ask.
@@ -178,6 +185,7 @@ fn bind_tool(policy: &Policy, server: &str, tool: &Listed<'_>, memo: &mut Memo) 
         definitions: Vec::new(),
         problems: Vec::new(),
         undeclared: Vec::new(),
+        broken: BTreeSet::new(),
     };
     match policy.options(server, tool.name) {
         Ok(options) => bound.options = options,
@@ -238,6 +246,7 @@ impl Binder<'_, '_> {
             let when = rule.when.as_ref().map(|condition| self.condition(condition, &scope));
             let that = self.condition(&rule.that, &scope);
             let (Some(that), Some(when)) = (that, when.map_or(Some(None), |when| when.map(Some))) else {
+                self.bound.broken.insert(rule.name.clone());
                 continue;
             };
             self.bound.rules.push(BoundRule { rule, when, that });

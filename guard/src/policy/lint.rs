@@ -205,16 +205,12 @@ impl Lint<'_> {
     }
 
     fn rule(&self, rule: &Rule) -> Vec<Problem> {
-        let about = |tool: &&Arc<BoundTool>| tool.rules.iter().any(|bound| bound.rule.name == rule.name);
+        let about = |tool: &&Arc<BoundTool>| tool.has_rule(&rule.name);
         let applied: Vec<&Arc<BoundTool>> = self.tools.iter().filter(about).collect();
-        let broken = self.tools.iter().any(|tool| !tool.problems.is_empty());
         let wanted = arguments_of(self.policy, rule);
         if applied.is_empty() {
-            return if broken {
-                Vec::new()
-            } else {
-                self.applies_to_none(rule, &wanted).into_iter().collect()
-            };
+            // Whatever else is wrong: a rule that is for no tool must not be lost behind another's error.
+            return self.applies_to_none(rule, &wanted).into_iter().collect();
         }
         if applied.iter().all(|tool| !tool.visible()) {
             let message = format!("all tools of the rule `{}` are hidden: nobody can reach it", rule.name);

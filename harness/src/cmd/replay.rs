@@ -92,5 +92,10 @@ fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Repor
             report.same();
         }
     }
+    for rule in replayer.unreached() {
+        say(&format!(
+            "warning: the rule `{rule}` is for none of the tools that the record has calls of, so it decided nothing here. If it is for none of the server's tools (a misspelt argument?), every call asks under `run`: `framegate check POLICY -- SERVER` tells"
+        ));
+    }
     Ok(report)
 }

@@ -18,6 +18,7 @@ use framegate_guard::trace::{Difference, Replayed};
 use framegate_guard::{Facts, Guard, Outcome};
 
 use super::file::RecordFile;
+use super::reach::Reach;
 
 /// Another policy, and the facts that are given for it.
 #[derive(Debug, Clone)]
@@ -47,6 +48,8 @@ pub(crate) struct Replayer<'f> {
     pub(crate) retracer: Retracer<'f, RecordFile>,
     guards: HashMap<u64, Maybe<Arc<Guard>>>,
     other: Option<(Other, Arc<Guard>)>,
+    /// What the other policy's rules are for.
+    reach: Option<Reach>,
 }
 
 impl<'f> Replayer<'f> {
@@ -55,7 +58,8 @@ impl<'f> Replayer<'f> {
             let guard = Guard::new(other.policy.clone(), "", Facts::default());
             (other, Arc::new(guard))
         };
-        Replayer { retracer: Retracer::new(file), guards: HashMap::new(), other: other.map(guarded) }
+        let reach = other.as_ref().map(|other| Reach::of(other.policy.clone()));
+        Replayer { retracer: Retracer::new(file), guards: HashMap::new(), other: other.map(guarded), reach }
     }
 
     /// One recorded call, after all records before it were seen.
@@ -72,11 +76,19 @@ impl<'f> Replayer<'f> {
             Ok(retraced) => retraced,
             Err(why) => return Ok(Err(why)),
         };
+        if let Some(reach) = &mut self.reach {
+            reach.see(&retraced.trace);
+        }
         let then = self.prepare(&mut retraced);
         Ok(match guard.replay(&retraced.trace) {
             Ok(replayed) => Ok(again(then, replayed, retraced)),
             Err(_) => Err(Missing::Unreadable("arguments".into())),
         })
+    }
+
+    /// Rules of the other policy that were for none of the calls' tools.
+    pub(crate) fn unreached(&self) -> impl Iterator<Item = &str> {
+        self.reach.iter().flat_map(Reach::unreached)
     }
 
     fn guard(&mut self, context: &Context) -> Result<Maybe<Arc<Guard>>, StoreError> {
