@@ -13,34 +13,24 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use framegate_guard::Guard;
 use framegate_guard::decision::Approval;
-use framegate_guard::json::Value;
 use framegate_guard::ledger::{Receipt, SessionKey};
 use framegate_guard::schema::Edit;
 use framegate_guard::store::event::{ApprovalRecord, EndRecord, Event, How};
-use framegate_pump::{Frame, Hold, HoldKind, Injector, Request, Verdict};
-use serde::Deserialize;
+use framegate_pump::{Hold, HoldKind, Request, Verdict};
 
-use super::answers::Answer;
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::ends::micros;
+use super::reach::{ClientCan, Way};
 use super::shared::Inner;
-use crate::approve::{
-    AskSettings, Asker, Asking, Carrier, Kept, Limit, Limits, Question, Reply, Rounds, Seal,
-};
-use crate::mcp;
-use crate::wire::{self, ClientFrame};
+use crate::approve::{AskSettings, Asker, Asking, Kept, Limit, Limits, Question, Reply, Rounds, Seal};
+use crate::wire::ClientFrame;
 
 /// How often one call is asked about: once more where, after a yes, something else stands against it.
 const QUESTIONS_OF_ONE_CALL_MAX: u32 = 2;
-/// The deadline that the client's answer is waited for ends after that of the question, which withdraws it.
-const LATER: Duration = Duration::from_secs(1);
-
-/// The revisions with a handshake in which a server may ask the client's user.
-const ASKS_SINCE: &str = "2025-06-18";
 
 /// Who can be asked, and what is under way.
 pub(super) struct AskState {
@@ -48,18 +38,12 @@ pub(super) struct AskState {
     pub(super) seal: Seal,
     /// The clock of the seals.
     pub(super) since: Instant,
+    /// Nothing was said of a call before: most calls.
+    pub(super) nothing: Arc<Basis>,
     limit: Mutex<Limit>,
     rounds: Mutex<Rounds>,
     /// What the handshake said; nothing while there was none.
     client: Mutex<Option<ClientCan>>,
-}
-
-/// What a client with a handshake can do.
-#[derive(Debug, Clone, Copy)]
-struct ClientCan {
-    ask: bool,
-    /// It declared it, and the revision has no such thing.
-    too_old: bool,
 }
 
 impl AskState {
@@ -70,6 +54,7 @@ impl AskState {
             settings,
             seal: Seal::new(&secret, session),
             since: Instant::now(),
+            nothing: Arc::default(),
             limit: Mutex::default(),
             rounds: Mutex::default(),
             client: Mutex::default(),
@@ -80,7 +65,7 @@ impl AskState {
         self.rounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn client(&self) -> MutexGuard<'_, Option<ClientCan>> {
+    pub(super) fn client(&self) -> MutexGuard<'_, Option<ClientCan>> {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -113,12 +98,6 @@ pub(super) struct Asked {
     pub(super) basis: Basis,
 }
 
-/// How a person is reached.
-enum Way {
-    Asker(Arc<dyn Asker>, &'static str),
-    Result,
-}
-
 impl Inner {
     /// The verdict on a call that a person decides on.
     pub(super) fn ask(self: &Arc<Self>, asked: Asked) -> Verdict {
@@ -139,41 +118,6 @@ impl Inner {
                 },
             },
         }
-    }
-
-    /// How a person is reached, for this call.
-    fn way(&self, asked: &Asked) -> Result<Way, &'static str> {
-        match &self.asking.settings.carrier {
-            Carrier::Nobody => Err("asking is turned off (--ask none)"),
-            Carrier::Library(asker) => Ok(Way::Asker(Arc::clone(asker), "library")),
-            Carrier::Client => self.way_of_client(asked),
-        }
-    }
-
-    fn way_of_client(&self, asked: &Asked) -> Result<Way, &'static str> {
-        let cannot = "this client cannot ask its user (it does not declare elicitation in form mode)";
-        let client = *self.asking.client();
-        if let Some(client) = client {
-            let injector = self.injector.get().filter(|_| client.ask);
-            let old =
-                "this client cannot ask its user (the protocol revision of this session has no elicitation)";
-            let injector = injector.ok_or(if client.too_old { old } else { cannot })?;
-            let asker = ClientAsker {
-                injector: injector.clone(),
-                deadline: self.asking.settings.timeout + LATER,
-                limits: self.limits(),
-            };
-            return Ok(Way::Asker(Arc::new(asker), "client"));
-        }
-        // Stateless: each request says what its client can.
-        let meta = asked.read.params().and_then(|params| params.get("_meta"));
-        let version = meta.and_then(|meta| meta.get(mcp::VERSION_KEY)).and_then(Value::as_str);
-        let elicitation = meta
-            .and_then(|meta| meta.get(mcp::CAPABILITIES_KEY))
-            .and_then(|capabilities| capabilities.get("elicitation"))
-            .map(Value::to_serde);
-        let can = version.is_some_and(|version| version >= mcp::MODERN) && has_form(elicitation.as_ref());
-        can.then_some(Way::Result).ok_or(cannot)
     }
 
     /// Counts the question.
@@ -282,35 +226,6 @@ impl Inner {
         let (by, note) = (by.to_owned(), note.to_owned());
         self.ledger.note(Event::Approval(ApprovalRecord { step, how, by, outcome, after_ms, note }));
     }
-
-    /// What the client can, by its handshake.
-    pub(super) fn note_client(&self, request: &Request, frame: &Frame) {
-        #[derive(Deserialize)]
-        struct Agreed {
-            #[serde(rename = "protocolVersion")]
-            version: String,
-        }
-        #[derive(Deserialize)]
-        struct Offered {
-            #[serde(default)]
-            capabilities: serde_json::Map<String, serde_json::Value>,
-        }
-        let result = Answer::read(frame.body()).and_then(|answer| answer.result);
-        let agreed = result.and_then(|result| serde_json::from_str::<Agreed>(result.get()).ok());
-        let Some(Agreed { version }) = agreed else { return };
-        let offered = request.params().and_then(|params| serde_json::from_str::<Offered>(params).ok());
-        let has_form = has_form(offered.as_ref().and_then(|offered| offered.capabilities.get("elicitation")));
-        // A stateless revision has no requests of the server's, whatever a handshake agreed on.
-        let has_requests = (ASKS_SINCE..mcp::MODERN).contains(&version.as_str());
-        *self.asking.client() =
-            Some(ClientCan { ask: has_form && has_requests, too_old: has_form && !has_requests });
-    }
-}
-
-/// Whether an `elicitation` capability has the form mode: `{}` and `{"form":{}}` do, `{"url":{}}` does not.
-fn has_form(elicitation: Option<&serde_json::Value>) -> bool {
-    let Some(modes) = elicitation.and_then(serde_json::Value::as_object) else { return false };
-    modes.get("form").map_or(!modes.contains_key("url"), serde_json::Value::is_object)
 }
 
 /// What somebody else's code says; a panic in it is no yes, and not the session's end.
@@ -366,56 +281,5 @@ impl Drop for OpenQuestion {
             is_unsent: true,
             heard: None,
         }));
-    }
-}
-
-/// The user of a client with a handshake.
-struct ClientAsker {
-    injector: Injector,
-    deadline: Duration,
-    limits: wire::Limits,
-}
-
-impl Asker for ClientAsker {
-    fn ask(&self, question: Question) -> Asking {
-        let (injector, deadline, limits) = (self.injector.clone(), self.deadline, self.limits.clone());
-        Box::pin(async move {
-            let params = mcp::approval_form(&question.text(), None).to_string();
-            let answer = injector.request_client("elicitation/create", Some(&params), deadline).await;
-            Reply::of_answer(answer, &limits)
-        })
-    }
-
-    fn who(&self) -> &str {
-        CLIENT_USER
-    }
-}
-
-/// Who replies through a client.
-pub(super) const CLIENT_USER: &str = "the user";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn form_mode_is_what_an_empty_capability_or_form_says() {
-        let has = |elicitation: serde_json::Value| has_form(Some(&elicitation));
-        for yes in [json!({}), json!({"form":{}}), json!({"form":{},"url":{}}), json!({"applyDefaults":true})]
-        {
-            assert!(has(yes.clone()), "{yes}");
-        }
-        for no in [
-            json!({"url":{}}),
-            json!({"form":null}),
-            json!({"form":true}),
-            json!(null),
-            json!(true),
-            json!([]),
-        ] {
-            assert!(!has(no.clone()), "{no}");
-        }
-        assert!(!has_form(None));
     }
 }

@@ -13,8 +13,9 @@ use framegate_guard::store::event::{self, CallRecord};
 use framegate_guard::{Call, Guard};
 use framegate_pump::{Edits, Hold, HoldKind, Request, Ticket, Verdict};
 
-use super::asking::{Asked, Basis, CLIENT_USER};
+use super::asking::{Asked, Basis};
 use super::ends::{Reserved, micros};
+use super::reach::CLIENT_USER;
 use super::retry::Retried;
 use super::shared::{Bridge, Inner, Sent};
 use crate::wire::{self, ClientFrame};
