@@ -95,6 +95,42 @@ rules: [ { name: sure, tools: [trigger-elicitation-request], that: 'false', othe
     assert_eq!(asked[1], "other", "{guarded}");
 }
 
+/// A server of 2026-07-28 asks twice within the call that was asked about: three rounds, one of them ours.
+fn with_asking_server(name: &str, sdk: &str) {
+    let policy = "framegate: 1
+default: allow
+rules: [ { name: sure, tools: [rename], that: 'false', otherwise: ask, because: Sure? } ]
+";
+    let calls =
+        json!([{"name": "rename", "arguments": {"to": "x"}}, {"name": "rename", "arguments": {"to": "x"}}]);
+    let server = |peers: &Peers| small_server(peers, "asks");
+    let Some((direct, guarded, ran)) = play(name, (sdk, MODERN), (policy, calls, &[YES, YES]), &server)
+    else {
+        return;
+    };
+    assert_eq!(guarded["calls"], direct["calls"]);
+    assert!(direct["calls"][1].to_string().contains("renamed to x"), "{direct}");
+    assert_eq!(direct["asked"], json!(["other", "other", "other", "other"]));
+    let asked = guarded["asked"].as_array().expect("asked");
+    let is_other: Vec<bool> = asked.iter().map(|text| text == "other").collect();
+    assert_eq!(is_other, [false, true, true, false, true, true], "{guarded}");
+    let rounds: Vec<&String> = ran.arrived.iter().filter(|line| line.contains("requestState")).collect();
+    assert_eq!(rounds.len(), 4, "{rounds:#?}");
+    for round in rounds {
+        assert!(ran.sent.contains(round), "the server's own rounds pass byte for byte: {round}");
+    }
+}
+
+#[test]
+fn py2_client_asking_server_modern() {
+    with_asking_server("a_py2_client_asking_server_modern", "py2");
+}
+
+#[test]
+fn ts2_client_asking_server_modern() {
+    with_asking_server("a_ts2_client_asking_server_modern", "ts2");
+}
+
 #[test]
 fn py2_client_py2_server_legacy() {
     with_small_server("a_py2_client_py2_server_legacy", "py2", LEGACY, "py2");

@@ -194,10 +194,12 @@ impl Inner {
         }
     }
 
-    /// The server asks more about a call that was approved: its next round is not asked about.
-    pub(super) fn goes_on(&self, request: &Request, frame: &Frame, approval: Approval) {
+    /// The server asks more about a call that was approved: its next round is not asked about. Whether it does.
+    pub(super) fn goes_on(&self, request: &Request, frame: &Frame, approval: Approval) -> bool {
         #[derive(Deserialize)]
         struct Asks<'a> {
+            #[serde(rename = "resultType")]
+            kind: Option<String>,
             #[serde(rename = "requestState")]
             state: Option<String>,
             #[serde(borrow, rename = "inputRequests")]
@@ -205,20 +207,22 @@ impl Inner {
         }
         let result = Answer::read(frame.body()).and_then(|answer| answer.result);
         let asks = result.and_then(|result| serde_json::from_str::<Asks<'_>>(result.get()).ok());
+        let asks = asks.filter(|asks| asks.kind.as_deref() == Some("input_required"));
         let params = request.params().map(|params| Bytes::copy_from_slice(params.as_bytes()));
         let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
         let params = params.and_then(|params| Document::read(params, &whole).ok());
-        let (Some(asks), Some(params)) = (asks, params) else { return };
-        let Some(tool) = params.root().get("name").and_then(Value::as_str) else { return };
+        let (Some(asks), Some(params)) = (asks, params) else { return false };
+        let Some(tool) = params.root().get("name").and_then(Value::as_str) else { return false };
         let none = Document::empty_object();
         let arguments = params.root().get("arguments").filter(|arguments| !arguments.is_null());
         let mark = match (asks.state, asks.requests) {
             (Some(state), _) => Mark::State(state),
             (None, Some(requests)) => Mark::Keys(requests.into_keys().collect()),
-            (None, None) => return,
+            (None, None) => return false,
         };
         let call = CallKey::of(tool, arguments.unwrap_or_else(|| none.root()));
         self.asking.rounds().goes_on(Going { call, mark, approval, since: Instant::now() });
+        true
     }
 
     fn ms(&self, at: Instant) -> u64 {

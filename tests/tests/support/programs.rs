@@ -76,10 +76,11 @@ pub(crate) fn node_server(peers: &Peers, name: &str) -> Vec<String> {
     vec![peers.path("NODE"), peers.path(name)]
 }
 
-/// The servers that offer the same five tools, one for each server SDK.
+/// The servers that offer the same five tools, one for each server SDK; `asks` is another, that asks its user.
 pub(crate) fn small_server(peers: &Peers, sdk: &str) -> Vec<String> {
     match sdk {
         "py2" => vec![peers.path("PY2"), source("server_py2.py")],
+        "asks" => vec![peers.path("PY2"), source("server_asks_py2.py")],
         "fastmcp" => vec![peers.path("FASTMCP"), source("server_fastmcp.py")],
         "ts2" => {
             vec![peers.path("NODE"), source("server_ts2.mjs"), peers.path("NODE_MODULES")]
