@@ -91,6 +91,7 @@ fn a_yes_sends_the_very_bytes_and_a_no_sends_none() {
     );
     assert!(yes["seq"].as_u64() < sent["seq"].as_u64(), "recorded before the effect");
     assert_eq!((&no["call"], &no["outcome"]), (&declined["seq"], &json!("declined")));
+    assert_eq!(stored.end_of(asked).unwrap()["how"], "asked");
     assert_eq!(stored.end_of(sent).unwrap()["how"], "done");
     assert_eq!(stored.end_of(declined).unwrap()["how"], "refused");
 }

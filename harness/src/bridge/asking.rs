@@ -262,6 +262,22 @@ impl OpenQuestion {
     fn replied(&mut self, reply: &Reply) {
         self.is_over = true;
         self.inner.note_reply(self.step, self.how, &self.by, reply, self.since);
+        if *reply == Reply::Yes {
+            // It goes on as another call; of this one nothing more is to come.
+            self.end(How::Asked, false);
+        }
+    }
+
+    fn end(&self, how: How, is_unsent: bool) {
+        self.inner.ledger.note(Event::End(EndRecord {
+            step: self.step,
+            how,
+            frame: None,
+            out: None,
+            latency_us: micros(self.since),
+            is_unsent,
+            heard: None,
+        }));
     }
 }
 
@@ -272,14 +288,6 @@ impl Drop for OpenQuestion {
         }
         let note = "the call was cancelled, or the client left";
         self.inner.note_approval(self.step, (self.how, &self.by), ("withdrawn", note), self.since);
-        self.inner.ledger.note(Event::End(EndRecord {
-            step: self.step,
-            how: How::Cancelled,
-            frame: None,
-            out: None,
-            latency_us: micros(self.since),
-            is_unsent: true,
-            heard: None,
-        }));
+        self.end(How::Cancelled, true);
     }
 }
