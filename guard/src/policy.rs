@@ -56,7 +56,9 @@ pub use facts::{Fact, FactKind};
 pub use glob::{Glob, GlobError, Literalness, PATTERN_BYTES_MAX};
 pub use merge::Conflict;
 pub use methods::{Methods, Passage, Ruling};
-pub use options::{Arguments, Invisible, InvisibleBy, Mode, Schema, ToolOptions, Undeclared};
+pub use options::{
+    Arguments, Ask, AskField, Invisible, InvisibleBy, Missing, Mode, Schema, ToolOptions, Undeclared,
+};
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
 pub use raw::{ENTRIES_MAX, RULE_PATTERNS_MAX};
 pub use rules::{Condition, Definition, Otherwise, Rule};

@@ -40,11 +40,13 @@ pub use expansion::{
 pub(crate) use invisible::invisible_except;
 pub use invisible::{Invisible, invisible};
 pub use mismatch::{MISMATCHES_MAX, Mismatch, SHOWN_CHARS_MAX};
+pub(crate) use shape::{Follow, in_place, member};
 
 #[doc(hidden)]
 pub use fuzz::fuzz;
 
 use crate::json::{self, Document};
+pub(crate) use adapter::is_integer;
 use adapter::{Exact, Item};
 use bytes::Bytes;
 use jsonschema::Validator;

@@ -64,6 +64,49 @@ impl InvisibleBy {
     }
 }
 
+/// What happens to a call that lacks required arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Missing {
+    /// A person is asked for them.
+    #[default]
+    Ask,
+    /// Sent on as it is.
+    Pass,
+    /// Refused, with the names.
+    Refuse,
+}
+
+/// How a person is asked for what a call lacks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ask {
+    /// What the person reads instead of the usual sentence.
+    pub message: Option<String>,
+    /// Required besides what the schema requires; blank and empty values of these count as missing.
+    pub required: Vec<String>,
+    /// Blank and empty values of every required argument count as missing.
+    pub empty_is_missing: bool,
+    /// What is said of an argument instead of, or besides, its own schema.
+    pub fields: BTreeMap<String, AskField>,
+}
+
+/// `ask.fields.NAME` as keywords of JSON Schema.
+#[derive(Debug, Clone)]
+pub struct AskField(pub(crate) Arc<json::Document>);
+
+impl PartialEq for AskField {
+    fn eq(&self, other: &AskField) -> bool {
+        self.0.root() == other.0.root()
+    }
+}
+
+impl AskField {
+    /// The keywords.
+    #[must_use]
+    pub fn document(&self) -> &Arc<json::Document> {
+        &self.0
+    }
+}
+
 /// The options of one tool.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOptions {
@@ -81,6 +124,10 @@ pub struct ToolOptions {
     pub hidden: bool,
     /// The listing's description says by which rules calls are refused.
     pub show_rules: bool,
+    /// See [`Missing`].
+    pub missing: Missing,
+    /// See [`Ask`].
+    pub ask: Ask,
 }
 
 /// A JSON Schema given in the policy.

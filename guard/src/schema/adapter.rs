@@ -195,7 +195,7 @@ impl JsonNumber for Number<'_> {
 }
 
 /// Whether a number, as written, has no fraction: `1.0` and `1e3` have none.
-pub(super) fn is_integer(number: &str) -> bool {
+pub(crate) fn is_integer(number: &str) -> bool {
     let written_whole = !number.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
     written_whole || Decimal::parse(number).is_some_and(|number| number.is_integer())
 }

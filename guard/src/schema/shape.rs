@@ -9,7 +9,7 @@ const VIEWS_MAX: usize = 256;
 
 /// Which of the subschemas that look at the same value count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follow {
+pub(crate) enum Follow {
     /// Those that always hold: references and `allOf`.
     Certain,
     /// Alternatives too: `anyOf`, `oneOf`, `then`, `else`.
@@ -17,7 +17,7 @@ pub(super) enum Follow {
 }
 
 /// The subschemas that look at the same value as `schema`, itself first, in the order they are written.
-pub(super) fn in_place<'a>(root: Value<'a>, schema: Value<'a>, follow: Follow) -> Vec<Value<'a>> {
+pub(crate) fn in_place<'a>(root: Value<'a>, schema: Value<'a>, follow: Follow) -> Vec<Value<'a>> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     let mut open = vec![schema];
@@ -86,7 +86,7 @@ pub(super) fn unescape(segment: &str) -> Cow<'_, str> {
 }
 
 /// The subschemas that may look at a member of that name.
-pub(super) fn member<'a>(views: &[Value<'a>], name: &str) -> Vec<Value<'a>> {
+pub(crate) fn member<'a>(views: &[Value<'a>], name: &str) -> Vec<Value<'a>> {
     let declared: Vec<_> =
         views.iter().filter_map(|view| view.get("properties").and_then(|all| all.get(name))).collect();
     if !declared.is_empty() {
