@@ -26,6 +26,7 @@
 //! ```
 
 mod advice;
+mod asks;
 mod bind;
 mod check;
 mod facts;
@@ -140,6 +141,9 @@ struct Inner {
     scope: crate::cel::Scope,
     /// Where facts, lists and definitions are named: by variable and name.
     names: BTreeMap<(&'static str, String), std::ops::Range<usize>>,
+    secrets: crate::form::Secrets,
+    /// Where `secrets.ask: true` stands.
+    secrets_asked: Option<std::ops::Range<usize>>,
 }
 
 /// A policy and what is odd about it.
@@ -181,7 +185,7 @@ impl Policy {
             let at = error.valid_up_to();
             return refuse(Problem::error(&source, at..at, "a policy file must be UTF-8"));
         }
-        check::load(&source, read)
+        check::load(&source, asks::ENFORCED, read)
     }
 
     /// What the file is called in messages.
@@ -264,6 +268,12 @@ impl Policy {
     /// The rules that name a tool in their `tools:`. Those without `tools:` need its schema: [`Policy::bind`].
     pub fn rules_for<'a>(&'a self, server: &'a str, tool: &'a str) -> impl Iterator<Item = &'a Arc<Rule>> {
         self.0.rules.iter().filter(move |rule| rule.names(server, tool))
+    }
+
+    /// `secrets:`, which arguments no form asks for.
+    #[must_use]
+    pub fn secrets(&self) -> &crate::form::Secrets {
+        &self.0.secrets
     }
 
     /// Whether `show_rules` is set for any tool.

@@ -21,11 +21,16 @@ use crate::json::{Document, Kind, Limits};
 /// Definitions in one file: they may read each other, so this is also how long a chain can be.
 pub const DEFINITIONS_MAX: usize = 64;
 
-pub(crate) fn load(source: &Arc<Source>, read: &mut ReadFile<'_>) -> Result<Loaded, PolicyErrors> {
+/// `asks`: whether the keys about missing arguments are read ([`super::asks::ENFORCED`]).
+pub(crate) fn load(
+    source: &Arc<Source>,
+    asks: bool,
+    read: &mut ReadFile<'_>,
+) -> Result<Loaded, PolicyErrors> {
     let (root, problems) = tree::read(source);
     let Some(root) = root else { return Err(PolicyErrors::new(problems)) };
     let mut files = BTreeMap::new();
-    let mut reader = Reader { source, problems };
+    let mut reader = Reader { source, problems, asks };
     let file = reader.file(&root, &mut |path| {
         let text = read(path)?;
         files.insert(path.to_owned(), text.clone());
@@ -65,6 +70,7 @@ impl Checker<'_, '_> {
         let call = scope::of_call(&common, Type::map(Type::Dyn), &types);
         let request = scope::of_request(&common);
         let language = self.language(file.language);
+        let (secrets, secrets_asked) = file.secrets.unwrap_or_default();
         Inner {
             source: Arc::clone(self.reader.source),
             digest: super::digest(self.reader.source, files),
@@ -90,6 +96,8 @@ impl Checker<'_, '_> {
             definitions,
             scope: common,
             names,
+            secrets,
+            secrets_asked,
         }
     }
 

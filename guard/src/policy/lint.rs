@@ -30,6 +30,10 @@ pub(crate) fn file(inner: &Inner) -> Vec<Problem> {
         }
         problems.extend(hidden_tools(inner, rule));
     }
+    if let Some(span) = &inner.secrets_asked {
+        let problem = warn(span, "forms will ask for passwords, tokens and the like".into());
+        problems.push(problem.hint("what a person types there is shown, kept and read by the model"));
+    }
     problems.extend(hidden_and_named(inner));
     problems.extend(never_read(inner));
     problems

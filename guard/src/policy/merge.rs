@@ -1,17 +1,23 @@
 //! All entries of `tools:` that match a tool, as one: for each option the most literal entry that sets it.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::glob::{Glob, Steps};
-use super::options::{Arguments, InvisibleBy, Mode, Schema, ToolOptions, Undeclared};
+use super::options::{Arguments, AskField, InvisibleBy, Missing, Mode, Schema, ToolOptions, Undeclared};
 
 /// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Set {
     Arguments(Arguments),
+    AskEmpty(bool),
+    AskFields(BTreeMap<String, AskField>),
+    AskMessage(String),
+    AskRequired(Vec<String>),
     Hidden(bool),
     Invisible(InvisibleBy),
+    Missing(Missing),
     Mode(Mode),
     Schema(Schema),
     ShowRules(bool),
@@ -22,9 +28,14 @@ impl Set {
     fn apply(&self, options: &mut ToolOptions) {
         match self {
             Set::Arguments(value) => options.arguments = *value,
+            Set::AskEmpty(value) => options.ask.empty_is_missing = *value,
+            Set::AskFields(value) => options.ask.fields.clone_from(value),
+            Set::AskMessage(value) => options.ask.message = Some(value.clone()),
+            Set::AskRequired(value) => options.ask.required.clone_from(value),
             Set::Hidden(value) => options.hidden = *value,
             Set::ShowRules(value) => options.show_rules = *value,
             Set::Invisible(value) => options.invisible = value.clone(),
+            Set::Missing(value) => options.missing = *value,
             Set::Mode(value) => options.mode = *value,
             Set::Schema(value) => options.schema = Some(value.clone()),
             Set::Undeclared(value) => options.undeclared = *value,

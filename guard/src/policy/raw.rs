@@ -12,7 +12,8 @@ use super::options::{Arguments, Invisible, InvisibleBy, Mode, Schema, Undeclared
 use super::read::{At, Fields, Keys, Reader};
 use super::rules::Otherwise;
 use super::tree::{Key, Node, Value};
-use super::{CallLimits, Surface, Unnamed, size, slips};
+use super::{CallLimits, Surface, Unnamed, asks, size, slips};
+use crate::form::Secrets;
 use crate::json;
 
 /// Rules, entries under `tools:`, definitions, facts, lists or methods in one file, each.
@@ -54,20 +55,20 @@ const FILE: Keys = Keys {
         "server_requests",
     ],
     later: &[&["state", "invariants"], LATER_OPTIONS],
+    asking: asks::FILE,
 };
-const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS] };
-const LIMITS: Keys = Keys {
-    what: "limits",
-    known: &["call_bytes", "depth", "asks_per_minute", "asks_per_session"],
-    later: &[],
-};
-const FACT: Keys = Keys { what: "a fact", known: &["type", "default", "one_of"], later: &[] };
+const TOOL: Keys =
+    Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS], asking: asks::OPTIONS };
+const LIMITS: Keys =
+    Keys::known("limits", &["call_bytes", "depth", "asks_per_minute", "asks_per_session"]);
+const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
 const RULE: Keys = Keys {
     what: "a rule",
     known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode"],
     later: &[&["set", "approve", "remember"]],
+    asking: &[],
 };
-const RULING: Keys = Keys { what: "a ruling", known: &["that", "because", "otherwise"], later: &[] };
+const RULING: Keys = Keys::known("a ruling", &["that", "because", "otherwise"]);
 
 const MODES: &[(&str, Mode)] = &[("enforce", Mode::Enforce), ("monitor", Mode::Monitor)];
 const OTHERWISE: &[(&str, Otherwise)] = &[("deny", Otherwise::Deny), ("ask", Otherwise::Ask)];
@@ -91,6 +92,8 @@ pub(crate) struct File {
     pub(crate) rules: Vec<RawRule>,
     pub(crate) methods: Vec<(Key, RawPassage)>,
     pub(crate) server_requests: Vec<(Key, RawPassage)>,
+    /// `secrets:`, and where it says `ask: true`.
+    pub(crate) secrets: Option<(Secrets, Option<Range<usize>>)>,
 }
 
 #[derive(Debug)]
@@ -146,6 +149,7 @@ impl Reader<'_> {
             reader.identifier(key).then(|| reader.cel(node)).flatten()
         });
         file.defaults = self.defaults(&fields, read);
+        file.secrets = self.secrets(&fields);
         file.tools = self.tools(&fields, read);
         file.rules = self.rules(&fields);
         file.methods = self.named(&fields, "methods", |reader, _, node| reader.passage(node));
@@ -296,7 +300,10 @@ impl Reader<'_> {
 
     fn settings(&mut self, fields: &Fields<'_>, read: &mut ReadFile<'_>) -> Vec<Setting> {
         let keys = OPTIONS.iter().filter_map(|key| Some((*key, fields.get(key)?)));
-        keys.filter_map(|(key, node)| self.setting(key, node, read)).collect()
+        let mut settings: Vec<Setting> =
+            keys.filter_map(|(key, node)| self.setting(key, node, read)).collect();
+        settings.extend(self.asking(fields));
+        settings
     }
 
     fn setting(&mut self, key: &'static str, node: &Node, read: &mut ReadFile<'_>) -> Option<Setting> {

@@ -22,11 +22,22 @@ pub(crate) struct Keys {
     pub(crate) known: &'static [&'static str],
     /// Keys that a later version will know. Ignoring one would drop a protection its author counts on.
     pub(crate) later: &'static [&'static [&'static str]],
+    /// Keys of a build that asks for missing arguments ([`Reader::asks`]); of a later version in any other.
+    pub(crate) asking: &'static [&'static str],
+}
+
+impl Keys {
+    /// Keys that every build knows.
+    pub(crate) const fn known(what: &'static str, known: &'static [&'static str]) -> Keys {
+        Keys { what, known, later: &[], asking: &[] }
+    }
 }
 
 pub(crate) struct Reader<'s> {
     pub(crate) source: &'s Arc<Source>,
     pub(crate) problems: Vec<Problem>,
+    /// Whether the keys about missing arguments are read.
+    pub(crate) asks: bool,
 }
 
 /// A mapping's members by key.
@@ -91,9 +102,10 @@ impl Reader<'_> {
         let mut fields = Fields { span: node.span.clone(), members: Vec::new() };
         for (key, value) in members {
             let name = key.text.as_str();
-            if keys.known.contains(&name) {
+            let is_asking = keys.asking.contains(&name);
+            if keys.known.contains(&name) || (is_asking && self.asks) {
                 fields.members.push((key, value));
-            } else if keys.later.iter().any(|names| names.contains(&name)) {
+            } else if is_asking || keys.later.iter().any(|names| names.contains(&name)) {
                 let message = format!("this build does not enforce `{name}` yet");
                 self.error_hint(
                     &key.span,
@@ -108,8 +120,10 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, key: &Key, keys: &Keys) {
-        let hint = did_you_mean(&key.text, keys.known.iter().copied())
-            .unwrap_or_else(|| format!("the keys are {}", listed(keys.known.iter().copied(), "and")));
+        let asking = if self.asks { keys.asking } else { &[] };
+        let known = || keys.known.iter().chain(asking).copied();
+        let hint = did_you_mean(&key.text, known())
+            .unwrap_or_else(|| format!("the keys are {}", listed(known(), "and")));
         self.error_hint(&key.span, format!("unknown key `{}` in {}", key.text, keys.what), hint);
     }
 
