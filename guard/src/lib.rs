@@ -132,7 +132,7 @@
 //! | an expression | 8 KiB, 64 levels, 100,000 steps | [`cel::SOURCE_BYTES_MAX`], [`cel::DEPTH_MAX`], [`cel::Budget::STEPS`] |
 //! | all rules of a decision | 200,000 steps | [`cel::Budget::DECISION_STEPS`] |
 //! | reasons in a refusal, each | 8, 400 characters | [`refusal::REASONS_MAX`], [`refusal::REASON_CHARS_MAX`] |
-//! | a form: fields, choices of one field | 32, 200 | [`form::FIELDS_MAX`], [`form::CHOICES_MAX`] |
+//! | a form: bytes, fields, choices of one field | 64 KiB, 32, 200 | [`form::FORM_BYTES_MAX`], [`form::FIELDS_MAX`], [`form::CHOICES_MAX`] |
 //! | conversation that is kept | 50 messages, 100,000 characters | [`session::Window`] |
 //! | decisions whose end is awaited | 4,096 | [`agent::OPEN_MAX`] |
 
@@ -149,6 +149,7 @@ pub mod finding;
 pub mod form;
 pub mod function;
 mod guard;
+pub mod import;
 pub mod json;
 pub mod ledger;
 pub mod link;
