@@ -5,7 +5,9 @@
 //! what is recorded are the caller's.
 //!
 //! ```text
-//!   arguments ─ missing() ─► names ─ Secrets::sensitive() ─► any? ──► Outcome::Sensitive
+//!   arguments ─ missing() ─► lacks ─ only_missing() ─► no? ──► refused as arguments that do not fit
+//!                                           │ yes
+//!                              Secrets::sensitive() ─► any? ──► Outcome::Sensitive
 //!                                           │ none
 //!                                           ▼
 //!                                    Form::build() ─ no form can ask ──► Outcome::Unaskable
@@ -48,10 +50,10 @@ mod secret;
 mod words;
 
 pub use answer::{Merged, Merging, Rejected, Splice};
-pub use missing::{Lack, Lacking, missing};
+pub use missing::{Lack, Lacking, missing, only_missing};
 pub use outcome::{Outcome, question};
 pub use property::{CHOICES_MAX, Unaskable, Why};
-pub use schema::{FIELDS_MAX, Form, Revision};
+pub use schema::{FIELDS_MAX, FORM_BYTES_MAX, Form, Revision};
 pub use secret::{MARKER_CHARS_MAX, Secrets};
 
 #[cfg(test)]

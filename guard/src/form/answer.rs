@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::missing::missing;
 use super::schema::Form;
-use crate::json::{Document, Kind, Value};
+use crate::json::{Document, Kind, Limits, Value};
 use crate::policy::Ask;
 use crate::schema::{Edit, MISMATCHES_MAX, Mismatch, Schema};
 
@@ -146,9 +146,19 @@ fn was_wrong(schema: &Schema, before: Value<'_>, mismatch: &Mismatch) -> bool {
     schema.check(before).iter().any(|other| other == mismatch)
 }
 
-fn applied(value: Value<'_>, edits: &[Edit]) -> Option<Document> {
-    let coerced = crate::schema::Coerced { edits: edits.to_vec(), changes: Vec::new() };
-    coerced.apply(value)
+/// The arguments after the edits. What was read before, at whatever depth, can be read again.
+fn applied(arguments: Value<'_>, edits: &[Edit]) -> Option<Document> {
+    let (source, base) = (arguments.raw(), arguments.span().start);
+    let mut text = String::with_capacity(source.len());
+    let mut copied = 0;
+    for edit in edits {
+        text.push_str(source.get(copied..edit.range.start.checked_sub(base)?)?);
+        text.push_str(std::str::from_utf8(&edit.bytes).ok()?);
+        copied = edit.range.end.checked_sub(base)?;
+    }
+    text.push_str(source.get(copied..)?);
+    let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+    Document::read(Bytes::from(text), &limits).ok()
 }
 
 /// A member, behind a comma unless it is the first.

@@ -2,7 +2,7 @@
 
 use crate::json::{Kind, Value};
 use crate::policy::Ask;
-use crate::schema::{Follow, Schema, in_place, member};
+use crate::schema::{Follow, MISMATCHES_MAX, Mismatch, Schema, in_place, member};
 
 /// Alternatives within alternatives that are looked into.
 const ALTERNATIVES_DEPTH_MAX: usize = 8;
@@ -48,6 +48,21 @@ pub fn missing(schema: Option<&Schema>, ask: &Ask, arguments: Option<Value<'_>>)
         }
     }
     found
+}
+
+/// Whether all that is wrong with the arguments is that these are missing: then a person can complete the call, and
+/// otherwise their answer would be refused for what they cannot change. `wrong` is what [`Schema::check`] found; where
+/// it stopped counting nothing is certain.
+#[must_use]
+pub fn only_missing(wrong: &[Mismatch], lacks: &[Lack]) -> bool {
+    let is_lack = |mismatch: &Mismatch| {
+        let first = mismatch.pointer.split('/').nth(1);
+        first.is_some_and(|first| {
+            let name = first.replace("~1", "/").replace("~0", "~");
+            lacks.iter().any(|lack| lack.name == name)
+        })
+    };
+    wrong.len() < MISMATCHES_MAX && wrong.iter().all(is_lack)
 }
 
 fn lacking(schema: Option<&Schema>, ask: &Ask, name: &str, value: Option<Value<'_>>) -> Option<Lacking> {
@@ -174,6 +189,37 @@ mod tests {
         }
         let ask = Ask { required: vec!["a".into()], ..Ask::default() };
         assert_eq!(names(r#"{"properties":{"a":{"type":"null"}}}"#, &ask, r#"{"a":null}"#), ["a"]);
+    }
+
+    #[test]
+    fn a_call_that_is_wrong_otherwise_is_not_asked_about() {
+        let source = r#"{"type":"object","properties":{"a/b":{"type":"string"},"n":{"type":"integer"}},"required":["a/b","n"],"additionalProperties":false}"#;
+        let is_only = |arguments: &str, ask: &Ask| {
+            let (schema, arguments) = (schema(source), document(arguments));
+            let lacks = missing(Some(&schema), ask, Some(arguments.root()));
+            only_missing(&schema.check(arguments.root()), &lacks)
+        };
+        for arguments in ["{}", r#"{"n":1}"#, r#"{"a/b":null}"#, r#"{"a/b":"x","n":1}"#] {
+            assert!(is_only(arguments, &Ask::default()), "{arguments}");
+        }
+        for arguments in [r#"{"n":"x"}"#, r#"{"x":1}"#, r#"{"a/b":1}"#, "[]"] {
+            assert!(!is_only(arguments, &Ask::default()), "{arguments}");
+        }
+        let empty = Ask { required: vec!["n".into()], ..Ask::default() };
+        assert!(is_only(r#"{"n":[]}"#, &empty) && !is_only(r#"{"n":[]}"#, &Ask::default()));
+    }
+
+    #[test]
+    fn what_was_not_counted_to_the_end_is_not_certain() {
+        let required = |count: usize| (0..count).map(|n| format!("\"f{n}\"")).collect::<Vec<_>>().join(",");
+        for (count, expected) in
+            [(MISMATCHES_MAX - 1, true), (MISMATCHES_MAX, false), (MISMATCHES_MAX + 1, false)]
+        {
+            let schema = schema(&format!(r#"{{"required":[{}]}}"#, required(count)));
+            let arguments = document("{}");
+            let lacks = missing(Some(&schema), &Ask::default(), Some(arguments.root()));
+            assert_eq!(only_missing(&schema.check(arguments.root()), &lacks), expected, "{count}");
+        }
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub enum Why {
     /// Several different things are allowed.
     #[error("its schema allows several kinds of value")]
     Alternatives,
+    /// Bounds that are none.
+    #[error("its bounds cannot be used")]
+    Bounds,
     /// `enum` of anything but texts or numbers.
     #[error("its choices are neither texts nor numbers")]
     Choices,
@@ -53,6 +56,9 @@ pub enum Why {
     /// `null` alone, or a type that JSON Schema does not know.
     #[error("a form has no field of type `{0}`")]
     Type(String),
+    /// More than [`super::FORM_BYTES_MAX`].
+    #[error("the form would have {0} bytes, the limit is {max}", max = super::FORM_BYTES_MAX)]
+    TooLarge(usize),
     /// More than [`CHOICES_MAX`].
     #[error("it has {0} choices, a form offers at most {CHOICES_MAX}")]
     TooManyChoices(usize),
@@ -344,7 +350,8 @@ impl<'a> Keywords<'a> {
     fn notes(&self, property: &mut Property) {
         let mut add = |words: &str, keyword: &str| {
             let Some(value) = self.get(keyword) else { return };
-            let value = value.as_str().unwrap_or_else(|| value.raw());
+            // A bound of draft 4 is a boolean beside another one.
+            let Some(value) = value.as_str().or(value.number()) else { return };
             property.notes.push(format!("{words} `{}`", plain::line(value, NOTE_CHARS_MAX)));
         };
         match property.control {

@@ -7,6 +7,9 @@ use crate::policy::Ask;
 use crate::refusal::{NAME_CHARS_MAX, plain};
 use crate::schema::Schema;
 
+/// Bytes of one form: a server may list choices of any length, and a person has to look at them.
+pub const FORM_BYTES_MAX: usize = 64 * 1024;
+
 /// Fields of one form.
 pub const FIELDS_MAX: usize = 32;
 
@@ -75,11 +78,13 @@ impl Form {
         let required = format!("[{}]", required.join(","));
         let text =
             object(&[("type", quoted("object")), ("properties", members(&fields)), ("required", required)]);
-        let compiled = Document::read(text.into(), &Limits::default()).ok();
-        let compiled = compiled.and_then(|document| Schema::compile(document.root()).ok());
-        // A bound that is none (`minLength: 1.5`) is in the server's schema too, which then was not compiled.
-        let whole = || names.iter().map(|name| unaskable(name, Why::Unresolved)).collect::<Vec<_>>();
-        Ok(Form { names: names.to_vec(), schema: compiled.ok_or_else(whole)? })
+        let all = |why: Why| names.iter().map(|name| unaskable(name, why.clone())).collect::<Vec<_>>();
+        if text.len() > FORM_BYTES_MAX {
+            return Err(all(Why::TooLarge(text.len())));
+        }
+        let document = Document::read(text.into(), &Limits::default()).map_err(|_| all(Why::Bounds))?;
+        let schema = Schema::compile(document.root()).map_err(|_| all(Why::Bounds))?;
+        Ok(Form { names: names.to_vec(), schema })
     }
 
     /// The `requestedSchema`, one line of JSON.

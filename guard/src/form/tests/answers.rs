@@ -174,3 +174,18 @@ fn arguments_that_were_not_sent_are_given_as_a_whole() {
     let merged = form.merge(&merging, None, document(r#"{"a":"hi","n":1}"#).root()).unwrap();
     assert_eq!(merged.splice, Splice::Whole(Bytes::from_static(br#"{"a":"hi","n":1}"#)));
 }
+
+#[test]
+fn arguments_of_any_depth_that_was_read_are_merged() {
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+    let schema = schema("{}");
+    let form = Form::build(&schema, &names(&["a"]), &Ask::default(), Revision::V2025_11_25).unwrap();
+    let merging = Merging { schema: &schema, ask: &Ask::default(), only_asked: true };
+    for levels in [63, 64, Limits::DEPTH_MAX - 1] {
+        let text = format!(r#"{{"x":{}}}"#, deep(levels));
+        let arguments = Document::read(text.into(), &limits).unwrap();
+        let merged = form.merge(&merging, Some(arguments.root()), document(r#"{"a":"hi"}"#).root());
+        assert!(merged.is_ok(), "{levels}: {merged:?}");
+    }
+}

@@ -270,3 +270,24 @@ fn revisions_by_their_names() {
         assert_eq!(Revision::of(none), None, "{none}");
     }
 }
+
+#[test]
+fn a_form_below_at_and_above_its_bytes() {
+    let build = |chars: usize| {
+        build(&format!(r#"{{"enum":["{}"]}}"#, "v".repeat(chars)), &Ask::default(), V2025_11_25)
+    };
+    let rest = build(0).unwrap().text().len();
+    assert!(build(FORM_BYTES_MAX - rest - 1).is_ok());
+    assert_eq!(build(FORM_BYTES_MAX - rest).unwrap().text().len(), FORM_BYTES_MAX);
+    let over = build(FORM_BYTES_MAX - rest + 1).unwrap_err();
+    assert_eq!(over[0].to_string(), "`a`: the form would have 65537 bytes, the limit is 65536");
+}
+
+#[test]
+fn a_bound_of_an_older_draft_is_no_note() {
+    let source = schema(
+        r#"{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}"#,
+    );
+    let form = Form::build(&source, &names(&["a"]), &Ask::default(), V2025_06_18).unwrap();
+    assert!(form.text().contains(r#"{"type":"number","minimum":1}"#), "{}", form.text());
+}
