@@ -6,7 +6,7 @@
 //! careless, not the server.
 
 use super::property::{own_text, own_views};
-use super::words::{hit, readings, without, words};
+use super::words::{Marker, hit, readings, without};
 use crate::json::Value;
 use crate::policy::AskField;
 use crate::schema::Schema;
@@ -41,9 +41,9 @@ const HARMLESS: &str = "\
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secrets {
     ask: bool,
-    names: Vec<Vec<String>>,
-    texts: Vec<Vec<String>>,
-    harmless: Vec<Vec<String>>,
+    names: Vec<Marker>,
+    texts: Vec<Marker>,
+    harmless: Vec<Marker>,
 }
 
 impl Default for Secrets {
@@ -56,8 +56,8 @@ impl Secrets {
     /// `ask`: forms may ask for them all the same. A list that is given replaces the built-in one.
     #[must_use]
     pub fn new(ask: bool, names: Option<&[String]>, texts: Option<&[String]>) -> Secrets {
-        let given = |list: &[String]| list.iter().map(|marker| words(marker)).collect();
-        let built_in = |list: &str| -> Vec<Vec<String>> { list.split(", ").map(words).collect() };
+        let given = |list: &[String]| list.iter().map(|marker| Marker::of(marker)).collect();
+        let built_in = |list: &str| -> Vec<Marker> { list.split(", ").map(Marker::of).collect() };
         Secrets {
             ask,
             names: names.map_or_else(|| built_in(NAMES), given),
@@ -132,7 +132,7 @@ mod tests {
         for name in "password PASSWORD userPassword dbpassword password2 pass_word api_key apiKey apikey APIKey \
              userAPIkey X-API-Key access_token accessToken token githubToken client_secret clientsecret auth \
              authHeader OAuthToken otp otp_code 2fa pin PIN cvv2 card cardNumber iban ssn pwd passwd bearer \
-             private-key ｐａｓｓｗｏｒｄ pass\u{200b}word p\u{430}ssword пароль 登录密码 Contraseña motDePasse \
+             private-key ｐａｓｓｗｏｒｄ pass\u{200b}word p\u{430}ssword пароль 登录密码 Contraseña contrasen\u{303}a motDePasse \
              page_token_password pageTokenSecret".split(' ') {
             assert!(secrets.is_name(name), "{name}");
         }
@@ -204,9 +204,26 @@ mod tests {
     #[test]
     fn a_text_is_looked_at_up_to_its_limit() {
         let secrets = Secrets::default();
-        let padded = |spaces: usize| format!("{}password", " ".repeat(spaces));
+        let padded = |dots: usize| format!("{}password", ".".repeat(dots));
         assert!(secrets.is_text(&padded(TEXT_CHARS_MAX - 9)));
         assert!(secrets.is_text(&padded(TEXT_CHARS_MAX - 8)));
         assert!(!secrets.is_text(&padded(TEXT_CHARS_MAX - 7)));
+        let spaced = format!("Your{}password", " \n".repeat(TEXT_CHARS_MAX));
+        assert!(secrets.is_text(&spaced), "a form shows it as `Your password`");
+    }
+
+    #[test]
+    fn a_text_made_to_be_slow_is_not() {
+        let secrets = Secrets::default();
+        let since = std::time::Instant::now();
+        for text in [
+            "a ".repeat(1 << 19),
+            "p".repeat(1 << 20),
+            "pa ss wor ".repeat(1 << 17),
+            "\u{430}".repeat(1 << 19),
+        ] {
+            assert!(!secrets.is_text(&text) && !secrets.is_name(&text));
+        }
+        assert!(since.elapsed() < std::time::Duration::from_secs(2), "{:?}", since.elapsed());
     }
 }

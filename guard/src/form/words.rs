@@ -2,7 +2,7 @@
 
 use crate::text::{Normalized, Reading, fold};
 
-/// Characters of a foreign text that are looked at.
+/// Characters of a foreign text that are looked at, runs of white space as one: more than a form shows of it.
 pub(super) const TEXT_CHARS_MAX: usize = 4096;
 
 /// From this length on a marker is also found at the end of a longer word: `dbpassword`.
@@ -10,7 +10,7 @@ const SUFFIX_CHARS_MIN: usize = 6;
 
 /// The words as they are written, and with Cyrillic and Greek look-alikes as Latin letters.
 pub(super) fn readings(text: &str) -> Vec<Vec<String>> {
-    let text: String = text.chars().take(TEXT_CHARS_MAX).collect();
+    let text = narrow(text);
     if text.is_ascii() {
         return vec![words(&text)];
     }
@@ -18,8 +18,19 @@ pub(super) fn readings(text: &str) -> Vec<Vec<String>> {
     vec![words(&text), latin]
 }
 
+/// A form shows a run of white space as one space: whoever looks must not stop inside it.
+fn narrow(text: &str) -> String {
+    let mut was_space = false;
+    let kept = text.chars().filter(|c| {
+        let repeats = was_space && c.is_whitespace();
+        was_space = c.is_whitespace();
+        !repeats
+    });
+    kept.take(TEXT_CHARS_MAX).collect()
+}
+
 /// Folded words: split where letters or digits end, where digits begin or end, and in camelCase.
-pub(super) fn words(text: &str) -> Vec<String> {
+fn words(text: &str) -> Vec<String> {
     // Compatibility forms, marks and invisible characters first, so that they split nothing; case is still needed.
     let plain = Normalized::of(text, Reading { compose: true, ..Reading::PLAIN });
     let chars: Vec<char> = plain.text().chars().collect();
@@ -46,27 +57,42 @@ fn is_border(before: char, c: char, after: Option<&char>) -> bool {
     camel || acronym || before.is_numeric() != c.is_numeric()
 }
 
-pub(super) fn hit(words: &[String], markers: &[Vec<String>]) -> bool {
-    markers
-        .iter()
-        .any(|marker| (0..words.len()).any(|at| run(words.get(at..).unwrap_or_default(), marker).is_some()))
+/// A word or phrase to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Marker {
+    /// Its words in one.
+    joined: String,
+    is_word: bool,
 }
 
-/// How many of the first words are the marker, however either is cut: `api key` is `apikey`, and `API`, `Key`.
-pub(super) fn run(words: &[String], marker: &[String]) -> Option<usize> {
-    let wanted = marker.concat();
-    let first = words.first()?;
-    if marker.len() == 1 && (is_within(first, &wanted) || is_suffix(first, &wanted)) {
-        return Some(1);
+impl Marker {
+    pub(super) fn of(text: &str) -> Marker {
+        let words = words(text);
+        Marker { joined: words.concat(), is_word: words.len() == 1 }
     }
-    let mut rest = wanted.as_str();
-    for (count, word) in words.iter().enumerate() {
-        rest = rest.strip_prefix(word.as_str())?;
-        if rest.is_empty() {
-            return Some(count + 1);
+
+    /// How many of the first words it is, however either is cut: `api key` is `apikey`, and `API`, `Key`.
+    fn run(&self, words: &[String]) -> Option<usize> {
+        let first = words.first()?;
+        if self.is_word && (is_within(first, &self.joined) || is_suffix(first, &self.joined)) {
+            return Some(1);
         }
+        let mut rest = self.joined.as_str();
+        for (count, word) in words.iter().enumerate() {
+            rest = rest.strip_prefix(word.as_str())?;
+            if rest.is_empty() {
+                return Some(count + 1);
+            }
+        }
+        None
     }
-    None
+}
+
+pub(super) fn hit(words: &[String], markers: &[Marker]) -> bool {
+    (0..words.len()).any(|at| {
+        let rest = words.get(at..).unwrap_or_default();
+        markers.iter().any(|marker| marker.run(rest).is_some())
+    })
 }
 
 fn is_suffix(word: &str, marker: &str) -> bool {
@@ -80,11 +106,11 @@ fn is_within(word: &str, marker: &str) -> bool {
 }
 
 /// The words that are left when each of the runs is taken out.
-pub(super) fn without(words: &[String], runs: &[Vec<String>]) -> Vec<String> {
+pub(super) fn without(words: &[String], runs: &[Marker]) -> Vec<String> {
     let mut left = Vec::new();
     let mut at = 0;
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-        match runs.iter().filter_map(|one| run(rest, one)).max() {
+        match runs.iter().filter_map(|one| one.run(rest)).max() {
             Some(count) => at += count,
             None => {
                 left.extend(rest.first().cloned());
