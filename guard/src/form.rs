@@ -47,14 +47,15 @@ mod outcome;
 mod property;
 mod schema;
 mod secret;
+mod why;
 mod words;
 
 pub use answer::{Merged, Merging, Rejected, Splice};
 pub use missing::{Lack, Lacking, missing, only_missing};
 pub use outcome::{Outcome, question};
-pub use property::{CHOICES_MAX, Unaskable, Why};
 pub use schema::{FIELDS_MAX, FORM_BYTES_MAX, Form, Revision};
 pub use secret::{MARKER_CHARS_MAX, Secrets};
+pub use why::{CHOICES_MAX, Unaskable, Why};
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@
 //! ```
 
 mod proxy;
+mod values;
 mod write;
 
 use std::fmt;

@@ -1,7 +1,7 @@
 //! What the model reads when a call was not completed, and what the person reads when asked.
 
 use super::answer::{Rejected, write};
-use super::property::Unaskable;
+use super::why::Unaskable;
 use crate::policy::Ask;
 use crate::refusal::{NAME_CHARS_MAX, plain};
 

@@ -1,7 +1,8 @@
 //! The form itself: the restricted schema of each revision of the protocol.
 
 use super::answer::write;
-use super::property::{Choice, Control, Property, Unaskable, Why};
+use super::property::{Choice, Control, Property};
+use super::why::{Unaskable, Why};
 use crate::json::{Document, Limits};
 use crate::policy::Ask;
 use crate::refusal::{NAME_CHARS_MAX, plain};

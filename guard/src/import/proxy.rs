@@ -6,12 +6,13 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::values::is_null;
 use super::write;
 use super::{Imported, Left};
 use crate::form::{FIELDS_MAX, MARKER_CHARS_MAX};
 use crate::policy::problem::{PolicyErrors, Problem, Source, did_you_mean, sort};
 use crate::policy::read::Reader;
-use crate::policy::tree::{self, Key, Node, Value};
+use crate::policy::tree::{self, Key, Node};
 use crate::policy::{ENTRIES_MAX, FILE_BYTES_MAX, Glob, check};
 use crate::refusal::{NAME_CHARS_MAX, plain};
 
@@ -72,8 +73,8 @@ pub fn elicitation_proxy(name: &str, text: &[u8], policy: &str) -> Result<Import
     Ok(Imported { policy: text, client: write::client(&old, policy), left })
 }
 
-struct Import<'s> {
-    reader: Reader<'s>,
+pub(super) struct Import<'s> {
+    pub(super) reader: Reader<'s>,
     left: Vec<Left>,
 }
 
@@ -318,57 +319,6 @@ impl Import<'_> {
         }
         field
     }
-
-    fn text_or_null(&mut self, node: &Node) -> Option<String> {
-        if is_null(node) { None } else { self.text(node).filter(|text| !text.trim().is_empty()) }
-    }
-
-    /// Text, as that proxy's reader told it from numbers and booleans.
-    fn text(&mut self, node: &Node) -> Option<String> {
-        let scalar = match &node.value {
-            Value::Scalar(scalar) => scalar,
-            _ => {
-                self.reader.expected("text", node);
-                return None;
-            }
-        };
-        let hint = "put it in quotes";
-        if scalar.text.len() > 1 && scalar.was_boolean().is_some() {
-            let message = format!("expected text, `{}` was a boolean to that proxy", scalar.text);
-            self.reader.error_hint(&node.span, message, hint);
-            return None;
-        }
-        if node.what() != "text" {
-            self.reader.expected_hint("text", node, Some(hint.to_owned()));
-            return None;
-        }
-        Some(scalar.text.clone())
-    }
-
-    fn texts(&mut self, node: &Node) -> Vec<String> {
-        let items = self.reader.list(node, "a list of texts").unwrap_or_default();
-        items.iter().filter_map(|item| self.text(item)).collect()
-    }
-
-    /// A boolean of YAML 1.1, or one of the texts and numbers that were taken for one.
-    fn boolean(&mut self, node: &Node) -> Option<bool> {
-        let text = match &node.value {
-            Value::Scalar(scalar) => scalar.text.to_ascii_lowercase(),
-            _ => String::new(),
-        };
-        match text.as_str() {
-            "true" | "yes" | "on" | "y" | "t" | "1" => Some(true),
-            "false" | "no" | "off" | "n" | "f" | "0" => Some(false),
-            _ => {
-                self.reader.expected("`true` or `false`", node);
-                None
-            }
-        }
-    }
-}
-
-fn is_null(node: &Node) -> bool {
-    node.what() == "nothing"
 }
 
 fn join(path: &str, key: &str) -> String {
