@@ -59,8 +59,7 @@ const FILE: Keys = Keys {
 };
 const TOOL: Keys =
     Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS], asking: asks::OPTIONS };
-const LIMITS: Keys =
-    Keys::known("limits", &["call_bytes", "depth", "asks_per_minute", "asks_per_session"]);
+const LIMITS: Keys = Keys::known("limits", &["call_bytes", "depth", "asks_per_minute", "asks_per_session"]);
 const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
 const RULE: Keys = Keys {
     what: "a rule",
