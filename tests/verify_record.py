@@ -15,6 +15,18 @@ import sqlite3
 import sys
 
 FORMAT, DEPTH_MAX = 1, 64
+SCHEMA = {
+    "records": "CREATE TABLE records (seq INTEGER PRIMARY KEY, body TEXT NOT NULL, hash BLOB NOT NULL) STRICT",
+    "texts": "CREATE TABLE texts (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT",
+    "contents": "CREATE TABLE contents (seq INTEGER NOT NULL, field TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB, "
+    "text INTEGER, PRIMARY KEY (seq, field)) STRICT, WITHOUT ROWID",
+    "contents_text": "CREATE INDEX contents_text ON contents (text) WHERE text IS NOT NULL",
+}
+OF_SQLITE = {
+    "sqlite_autoindex_texts_1": "",
+    "sqlite_stat1": "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+    "sqlite_stat4": "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+}
 HEX = {size: re.compile("[0-9a-f]{%d}" % (2 * size)) for size in (16, 32, 64)}
 
 
@@ -43,6 +55,11 @@ def canonical(text, depth_max=DEPTH_MAX):
     return value
 
 
+def count(body, key):
+    """A member that is a number from 0 on; `True` is none."""
+    return body[key] if type(body.get(key)) is int and body[key] >= 0 else None
+
+
 def unhex(text, size):
     return bytes.fromhex(text) if isinstance(text, str) and HEX[size].fullmatch(text) else None
 
@@ -56,7 +73,7 @@ class Check:
     def __init__(self):
         self.seq, self.hash, self.torn = 0, bytes(32), False
         self.faults, self.late, self.missing, self.removed = [], [], [], []
-        self.used, self.heads = set(), {(0, bytes(32))}
+        self.used, self.heads, self.format = set(), {(0, bytes(32))}, None
 
     def fault(self, place, what):
         self.faults.append(f"{place}: {what}")
@@ -104,7 +121,9 @@ class Check:
             self.fault(place, f"its body says that it is record {body['seq']}")
         if (body["kind"] == "store") != (seq == 1):
             self.fault(place, "a `store` record stands first, and nowhere else")
-        if body["kind"] == "store" and not 0 <= body.get("format", FORMAT + 1) <= FORMAT:
+        if seq == 1:
+            self.format = count(body, "format")
+        if body["kind"] == "store" and not -1 < (-1 if (has := count(body, "format")) is None else has) <= FORMAT:
             self.fault(place, "its format is newer than this program's, or none")
         if body["kind"] == "removed":
             if not 1 <= body.get("from", 0) <= body.get("to", 0) < body["seq"]:
@@ -155,7 +174,9 @@ class Check:
 def read_store(path, check):
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
         db.text_factory = bytes
+        db.execute("PRAGMA trusted_schema = OFF")
         db.execute("BEGIN")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
         stray = db.execute("""SELECT contents.seq, field, salt, contents.bytes, text, texts.hash, texts.bytes FROM contents
                               LEFT JOIN texts ON texts.id = text ORDER BY contents.seq, field""")
         ahead = stray.fetchone()
@@ -173,6 +194,15 @@ def read_store(path, check):
             ahead = stray.fetchone()
         for row in db.execute("SELECT id, hash, bytes FROM texts ORDER BY id"):
             check.text(*row)
+
+
+        schema = db.execute("SELECT CAST(name AS TEXT), CAST(coalesce(sql, '') AS TEXT) FROM sqlite_schema")
+        found = [(name.decode(errors="replace"), sql.decode(errors="replace")) for name, sql in schema]
+        if check.format in (None, *range(FORMAT + 1)) or version <= FORMAT:
+            if {*found} - {*OF_SQLITE.items()} != {*SCHEMA.items()}:
+                check.late.append("the file: its tables, indexes, triggers or views are not those of a record")
+        if check.format is not None and check.format != version:
+            check.late.append(f"the file: its user_version is {version}, its first record's format {check.format}")
 
 
 def read_lines(lines, check):

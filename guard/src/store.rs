@@ -42,6 +42,8 @@ pub mod retain;
 pub mod retrace;
 #[cfg(feature = "sqlite")]
 mod scan;
+#[cfg(feature = "sqlite")]
+mod schema;
 pub mod sign;
 pub mod source;
 pub mod spelling;

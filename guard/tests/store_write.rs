@@ -98,6 +98,48 @@ fn a_newer_file_is_read_and_never_written() {
 }
 
 #[test]
+fn a_file_with_triggers_views_or_other_tables_is_not_written() {
+    let swallow = "CREATE TRIGGER t BEFORE INSERT ON records WHEN new.body LIKE '%call%' BEGIN SELECT RAISE(IGNORE); END";
+    for sql in [
+        swallow,
+        "CREATE TRIGGER sqlite BEFORE INSERT ON contents BEGIN SELECT RAISE(IGNORE); END",
+        "PRAGMA writable_schema = ON; CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM records WHERE seq = new.seq; END; UPDATE sqlite_schema SET name = 'sqlite_t', sql = replace(sql, 'TRIGGER t', 'TRIGGER sqlite_t') WHERE name = 't'",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE TABLE more (a)",
+        "CREATE INDEX more ON records (hash)",
+        "DROP INDEX contents_text",
+        "ALTER TABLE records ADD COLUMN more TEXT",
+        "PRAGMA user_version = 0",
+    ] {
+        let (_folder, path) = place();
+        append(&mut open(&path).unwrap(), &Entry::new("call"));
+        raw(&path).execute_batch(sql).unwrap();
+        assert!(matches!(open(&path), Err(StoreError::Altered(_))), "{sql}");
+        assert_eq!(count(&path, "records"), 2, "{sql}");
+    }
+    let (_folder, path) = place();
+    append(&mut open(&path).unwrap(), &Entry::new("call"));
+    raw(&path).execute_batch("ANALYZE").unwrap();
+    append(&mut open(&path).unwrap(), &Entry::new("call"));
+}
+
+#[test]
+fn a_trigger_that_comes_while_the_file_is_open_takes_nothing() {
+    let (_folder, path) = place();
+    let mut store = open(&path).unwrap();
+    append(&mut store, &Entry::new("call"));
+    let mut taken = open(&path).unwrap();
+    let swallow = "CREATE TRIGGER t BEFORE INSERT ON records BEGIN SELECT RAISE(IGNORE); END";
+    raw(&path).execute_batch(swallow).unwrap();
+    assert!(matches!(taken.begin(), Err(StoreError::Altered(_))));
+    assert!(matches!(store.begin(), Err(StoreError::Altered(_))), "and again");
+    assert!(matches!(store.begin(), Err(StoreError::Altered(_))));
+    raw(&path).execute_batch("DROP TRIGGER t").unwrap();
+    append(&mut store, &Entry::new("call"));
+    assert_eq!(count(&path, "records"), 3);
+}
+
+#[test]
 fn a_step_is_whole_or_not_there() {
     let (_folder, path) = place();
     let mut store = open(&path).unwrap();

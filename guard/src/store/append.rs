@@ -48,7 +48,10 @@ impl<'s> Transaction<'s> {
     /// [`StoreError`]; the transaction cannot be committed then.
     #[cfg(feature = "sign")]
     pub fn checkpoint(&mut self, key: &ed25519_dalek::SigningKey, time: Instant) -> Result<u64, StoreError> {
-        self.begun(time)?;
+        if let Err(why) = self.begun(time) {
+            self.failed.get_or_insert_with(|| why.clone());
+            return Err(why);
+        }
         let entry = super::sign::entry(key, &self.head);
         self.append(&entry, time)
     }
@@ -91,9 +94,11 @@ impl<'s> Transaction<'s> {
         let body = entry.body(sequence, time.0, &salts);
         Body::read(&body).map_err(|why| StoreError::Spelling(why.to_string()))?;
         let hash = link(&self.head.hash, &body);
-        self.inner
+        let count = self
+            .inner
             .prepare_cached("INSERT INTO records (seq, body, hash) VALUES (?1, ?2, ?3)")?
             .execute(params![sequence, body, hash.0])?;
+        one("records", count)?;
         for (content, salt) in entry.contents().iter().zip(&salts) {
             self.keep(sequence, content, salt)?;
         }
@@ -107,12 +112,13 @@ impl<'s> Transaction<'s> {
             Keep::Own => (Some(content.bytes.as_ref()), None),
             Keep::Shared => (None, Some(self.text(&content.bytes)?)),
         };
-        self.inner
+        let count = self
+            .inner
             .prepare_cached(
                 "INSERT INTO contents (seq, field, salt, bytes, text) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(params![sequence, content.field, salt, bytes, text])?;
-        Ok(())
+        one("contents", count)
     }
 
     /// The number of a text, which is kept from now on if it was not.
@@ -125,4 +131,12 @@ impl<'s> Transaction<'s> {
         let mut insert = self.inner.prepare_cached("INSERT INTO texts (hash, bytes) VALUES (?1, ?2)")?;
         Ok(insert.insert(params![hash, bytes])?)
     }
+}
+
+/// What SQLite did not write was not recorded: something in the file may swallow a row without an error.
+fn one(table: &str, count: usize) -> Result<(), StoreError> {
+    if count == 1 {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt(format!("{count} rows were written to `{table}` where one was to be")))
 }

@@ -3,6 +3,11 @@
 /// Why a store cannot be opened, read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
+    /// Tables that are not as we make them, or things beside them.
+    #[error(
+        "the store's file is not as this program makes it, so nothing is written to it: {0}; keep the file, start a new one, and ask `framegate verify` what else is wrong"
+    )]
+    Altered(String),
     /// Bytes that no store of ours holds at this place.
     #[error(
         "the store is damaged: {0}; keep the file, start a new one, and ask `framegate verify` where it broke"

@@ -47,7 +47,7 @@ fn connect(path: &Path, more: OpenFlags) -> Result<(Connection, u32), StoreError
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_WAIT)?;
-    connection.pragma_update(None, "trusted_schema", false)?;
+    super::schema::distrust(&connection)?;
     let format = super::sqlite::format(&connection)?;
     Ok((connection, format))
 }

@@ -5,14 +5,15 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use bytes::Bytes;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, Rows, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _, Row, Rows, Transaction, TransactionBehavior};
 
-use super::FORMAT;
 use super::chain::Hash;
 use super::error::StoreError;
 use super::reader::Reader;
+use super::schema::foreign;
 use super::source::{Item, RawContent, RawRow, Source, TextRow};
-use super::sqlite::{SCHEMA, Store};
+use super::spelling::Body;
+use super::sqlite::Store;
 use super::verify::{Options, Report, Watch, verify};
 
 const RECORDS: &str = "SELECT seq, body, hash FROM records ORDER BY seq";
@@ -39,7 +40,8 @@ impl Reader {
                 contents: Contents { rows: contents.query([])?, next: None, is_begun: false },
                 ahead: None,
                 looking: Some(look_over(scope, &self.path)),
-                is_ours: !self.is_newer(),
+                format: self.format(),
+                is_newer: self.is_newer(),
             };
             Ok(verify(&mut scan, options, watch))
         })
@@ -67,7 +69,9 @@ struct Scan<'s> {
     /// A record whose contents, or what lies before it, are still to come.
     ahead: Option<RawRow>,
     looking: Option<ScopedJoinHandle<'s, Result<Vec<String>, StoreError>>>,
-    is_ours: bool,
+    /// As the header says.
+    format: u32,
+    is_newer: bool,
 }
 
 struct Contents<'s> {
@@ -133,9 +137,11 @@ impl Source for Scan<'_> {
 
     fn file(&mut self) -> Vec<String> {
         let mut found = Vec::new();
-        if self.is_ours {
+        let differs = header(self.connection, self.format).unwrap_or_else(|why| Some(why.to_string()));
+        if !self.is_newer || differs.is_some() {
             found.extend(foreign(self.connection).unwrap_or_else(|why| Some(why.to_string())));
         }
+        found.extend(differs);
         match self.looking.take().map(ScopedJoinHandle::join) {
             Some(Ok(Ok(findings))) => found.extend(findings),
             Some(Ok(Err(why))) => found.push(why.to_string()),
@@ -146,18 +152,19 @@ impl Source for Scan<'_> {
     }
 }
 
-/// A table, index, trigger or view that is not ours, or one of ours that is not there.
-fn foreign(connection: &Connection) -> Result<Option<String>, StoreError> {
-    let mut select = connection
-        .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")?;
-    let found = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let found: Vec<(String, String)> = found.collect::<Result<_, _>>()?;
-    let is_ours = |name: &str, sql: &str| SCHEMA.contains(&(name, sql));
-    if let Some((name, _)) = found.iter().find(|(name, sql)| !is_ours(name, sql)) {
-        return Ok(Some(format!("`{}` is not as this program makes it", name.escape_debug())));
-    }
-    let lost = SCHEMA.iter().find(|(name, _)| !found.iter().any(|(there, _)| there == name));
-    Ok(lost.map(|(name, _)| format!("`{name}` is missing; format {FORMAT} has it")))
+/// The format in the file's header, which says what tables there are, is not that of its first record, which the
+/// chain covers: whoever set it higher would have the tables pass unseen.
+fn header(connection: &Connection, format: u32) -> Result<Option<String>, StoreError> {
+    let mut first = connection.prepare("SELECT body FROM records WHERE seq = 1")?;
+    let text = first.query_row([], |row| Ok(row.get_ref(0)?.as_str().map(str::to_owned)));
+    let Some(Ok(text)) = text.optional()? else { return Ok(None) };
+    let body = Body::read(&text).ok();
+    let recorded = body.and_then(|body| body.raw("format")?.parse::<u64>().ok());
+    // What is no record is named there.
+    let differs = recorded.filter(|recorded| *recorded != u64::from(format));
+    Ok(differs.map(|recorded| {
+        format!("its `user_version` is {format}, where its first record has the format {recorded}")
+    }))
 }
 
 fn content(row: &Row<'_>) -> Result<RawContent, StoreError> {

@@ -12,6 +12,7 @@ pub use super::append::Transaction;
 use super::chain::Hash;
 pub use super::chain::Head;
 use super::error::StoreError;
+use super::schema;
 
 /// How long another process may hold the file before a step fails.
 pub const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -24,24 +25,6 @@ pub const APPLICATION_ID: i32 = 0x4672_6d67;
 const WAL_BYTES_KEPT: u32 = 4 * 1024 * 1024;
 /// Statements kept prepared.
 const STATEMENTS: usize = 32;
-
-/// The tables; `verify` compares them word for word, so that no trigger and no view can play one.
-pub(super) const SCHEMA: [(&str, &str); 4] = [
-    (
-        "records",
-        "CREATE TABLE records (seq INTEGER PRIMARY KEY, body TEXT NOT NULL, hash BLOB NOT NULL) STRICT",
-    ),
-    (
-        "texts",
-        "CREATE TABLE texts (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT",
-    ),
-    (
-        "contents",
-        "CREATE TABLE contents (seq INTEGER NOT NULL, field TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB, \
-         text INTEGER, PRIMARY KEY (seq, field)) STRICT, WITHOUT ROWID",
-    ),
-    ("contents_text", "CREATE INDEX contents_text ON contents (text) WHERE text IS NOT NULL"),
-];
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +41,8 @@ pub struct Store {
     pub(super) connection: Connection,
     /// Gives salts.
     entropy: fn(&mut [u8]),
+    /// The schema's version that was found to be ours.
+    schema: i64,
 }
 
 impl Store {
@@ -75,7 +60,8 @@ impl Store {
         // A checkpoint inside a commit would be a commit that takes milliseconds.
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        Ok(Store { connection, entropy })
+        let schema = patiently(|| our_schema(&connection))?;
+        Ok(Store { connection, entropy, schema })
     }
 
     /// Begins a step: until it is committed or dropped nobody else appends.
@@ -84,6 +70,12 @@ impl Store {
     /// [`StoreError`].
     pub fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
         let inner = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Somebody may have changed the tables since; nobody can while this step lasts.
+        let version = schema::version(&inner)?;
+        if version != self.schema {
+            schema::demand(&inner)?;
+            self.schema = version;
+        }
         Transaction::new(inner, self.entropy)
     }
 
@@ -136,8 +128,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     if connection.is_readonly("main")? {
         return Err(StoreError::ReadOnly(format!("`{}` may only be read", path.display())));
     }
-    // Nothing that a file brings along is run.
-    connection.pragma_update(None, "trusted_schema", false)?;
+    schema::distrust(&connection)?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
     // What is removed is to be gone. From the beginning: when a page is split, what moved stays readable behind.
     connection.pragma_update(None, "secure_delete", true)?;
@@ -196,7 +187,9 @@ fn look(connection: &Connection) -> Result<Found, StoreError> {
     }
     match format(connection)? {
         newer if newer > super::FORMAT => Err(StoreError::Newer(newer)),
-        _ => Ok(Found::Ours),
+        // Who sets it to 0 would have the tables pass for some older form of ours.
+        super::FORMAT => Ok(Found::Ours),
+        other => Err(StoreError::Altered(format!("its `user_version` is {other}, which no format has"))),
     }
 }
 
@@ -215,13 +208,20 @@ fn make_tables(connection: &Connection) -> Result<(), StoreError> {
     }
     let step = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if look(&step)? == Found::Empty {
-        for (_, sql) in SCHEMA {
+        for (_, sql) in schema::SCHEMA {
             step.execute_batch(sql)?;
         }
         step.pragma_update(None, "application_id", APPLICATION_ID)?;
         step.pragma_update(None, "user_version", super::FORMAT)?;
     }
     Ok(step.commit()?)
+}
+
+/// The version of a schema that is ours; both seen in one snapshot.
+fn our_schema(connection: &Connection) -> Result<i64, StoreError> {
+    let step = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    schema::demand(&step)?;
+    schema::version(&step)
 }
 
 pub(super) fn head(connection: &Connection) -> Result<Head, StoreError> {

@@ -78,7 +78,10 @@ impl Failure {
 /// What is wrong with a record's file.
 pub(crate) fn store_failure(path: &Path, why: &StoreError) -> Failure {
     let exit = match why {
-        StoreError::Corrupt(_) | StoreError::NotAStore(_) | StoreError::Newer(_) => Exit::Data,
+        StoreError::Altered(_)
+        | StoreError::Corrupt(_)
+        | StoreError::NotAStore(_)
+        | StoreError::Newer(_) => Exit::Data,
         _ => Exit::File,
     };
     Failure { exit, text: format!("`{}`: {why}", path.display()) }
