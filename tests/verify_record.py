@@ -13,8 +13,9 @@ import os
 import re
 import sqlite3
 import sys
+import urllib.parse
 
-FORMAT, DEPTH_MAX = 1, 64
+FORMAT, DEPTH_MAX, FIELDS_MAX, REMOVED_NAMES_MAX = 1, 64, 64, 16
 SCHEMA = {
     "records": "CREATE TABLE records (seq INTEGER PRIMARY KEY, body TEXT NOT NULL, hash BLOB NOT NULL) STRICT",
     "texts": "CREATE TABLE texts (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT",
@@ -60,6 +61,11 @@ def count(body, key):
     return body[key] if type(body.get(key)) is int and body[key] >= 0 else None
 
 
+def names(value, most):
+    """A list of so many strings at most."""
+    return isinstance(value, list) and len(value) <= most and all(isinstance(name, str) for name in value)
+
+
 def unhex(text, size):
     return bytes.fromhex(text) if isinstance(text, str) and HEX[size].fullmatch(text) else None
 
@@ -73,7 +79,7 @@ class Check:
     def __init__(self):
         self.seq, self.hash, self.torn = 0, bytes(32), False
         self.faults, self.late, self.missing, self.removed = [], [], [], []
-        self.used, self.heads, self.format = set(), {(0, bytes(32))}, None
+        self.used, self.heads, self.format, self.records = set(), {(0, bytes(32))}, None, 0
 
     def fault(self, place, what):
         self.faults.append(f"{place}: {what}")
@@ -87,7 +93,7 @@ class Check:
 
     def record(self, seq, body, digest, contents):
         """One row; contents: (field, salt, own bytes, text's number, text's hash, text's bytes)."""
-        place = f"record {seq}"
+        place, self.records = f"record {seq}", self.records + 1
         if seq < 1:
             return self.fault(place, "numbers begin with 1")
         if seq > self.seq + 1:
@@ -109,6 +115,8 @@ class Check:
 
     def members(self, place, seq, body, before):
         hashes, dropped = body.get("x", {"": "0" * 64}), body.get("dropped", [""])
+        if not isinstance(hashes, dict) or len(hashes) > FIELDS_MAX or not names(dropped, FIELDS_MAX):
+            raise ValueError("x is no object of at most 64 hashes, or dropped no list of names")
         if list(body)[:3] != ["seq", "time", "kind"] or type(body["seq"]) is not int or body["seq"] < 0:
             raise ValueError("a body does not begin with seq, time and kind")
         if type(body["time"]) is not int or body["time"] >= 2**63 or not isinstance(body["kind"], str):
@@ -126,10 +134,12 @@ class Check:
         if body["kind"] == "store" and not -1 < (-1 if (has := count(body, "format")) is None else has) <= FORMAT:
             self.fault(place, "its format is newer than this program's, or none")
         if body["kind"] == "removed":
-            if not 1 <= body.get("from", 0) <= body.get("to", 0) < body["seq"]:
-                self.fault(place, "it does not say what was removed before it")
+            first, last, lists = count(body, "from"), count(body, "to"), [body.get("fields"), body.get("except")]
+            is_read = None not in (first, last) and all(names(one, REMOVED_NAMES_MAX) for one in lists)
+            if is_read and 1 <= first <= last < body["seq"]:
+                self.removed.append((first, last, *lists))
             else:
-                self.removed.append((body["from"], body["to"], body["fields"], body["except"]))
+                self.fault(place, "it does not say what was removed before it")
         if body["kind"] == "checkpoint":
             if not (unhex(body.get("key"), 32) and unhex(body.get("signature"), 64)):
                 self.fault(place, "it has no signature that can be read")
@@ -166,17 +176,25 @@ class Check:
             covers = lambda a, b, names, but: a <= seq <= b and (not names or field in names) and kind not in but
             if not any(covers(*removed) for removed in self.removed):
                 self.fault(f"record {seq}, content {field}", "is missing, and no `removed` record says so")
+        if not self.records and not self.faults + self.late:
+            self.late.append("the file: empty: no record")
         if head and not any(head in (digest.hex(), f"{seq}:{digest.hex()}") for seq, digest in self.heads):
             self.late.append("the file: the head that you know is not in it: its end was cut, or it is another store")
         return self.faults + self.late
 
 
+def octets(value, otherwise=None):
+    return value if isinstance(value, bytes) else otherwise
+
+
 def read_store(path, check):
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+    with sqlite3.connect(f"file:{urllib.parse.quote(path)}?mode=ro", uri=True) as db:
         db.text_factory = bytes
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("BEGIN")
         version = db.execute("PRAGMA user_version").fetchone()[0]
+        if db.execute("PRAGMA application_id").fetchone()[0] != 0x46726D67:
+            raise ValueError("it is some other program's database")
         stray = db.execute("""SELECT contents.seq, field, salt, contents.bytes, text, texts.hash, texts.bytes FROM contents
                               LEFT JOIN texts ON texts.id = text ORDER BY contents.seq, field""")
         ahead = stray.fetchone()
@@ -186,14 +204,16 @@ def read_store(path, check):
                 if ahead[0] < seq:
                     check.stray(ahead[0])
                 else:
-                    contents.append((ahead[1].decode(errors="replace"), *ahead[2:]))
+                    field, salt, own, text, digest_of_text, shared = ahead[1:]
+                    own, shared = octets(own), octets(shared)
+                    contents.append((octets(field, b"").decode(errors="replace"), salt, own, text, digest_of_text, shared))
                 ahead = stray.fetchone()
-            check.record(seq, body, digest, contents)
+            check.record(seq, octets(body, b""), digest, contents)
         while ahead:
             check.stray(ahead[0])
             ahead = stray.fetchone()
         for row in db.execute("SELECT id, hash, bytes FROM texts ORDER BY id"):
-            check.text(*row)
+            check.text(row[0], row[1], octets(row[2]))
 
 
         schema = db.execute("SELECT CAST(name AS TEXT), CAST(coalesce(sql, '') AS TEXT) FROM sqlite_schema")
@@ -206,16 +226,20 @@ def read_store(path, check):
 
 
 def read_lines(lines, check):
-    for line in filter(None, (line.rstrip("\n") for line in lines)):
-        row = canonical(line, DEPTH_MAX + 1)
+    for line in filter(None, (line.removesuffix(b"\n") for line in lines)):
+        row = canonical(line.decode(), DEPTH_MAX + 1)
         if ["seq", "hash", "body", "contents"][: max(3, len(row))] != list(row):
             raise ValueError("not seq, hash, body and contents")
+        if type(row["seq"]) is not int or row["seq"] >= 2**63:
+            raise ValueError("seq is no number")
         body = json.dumps(row["body"], separators=(",", ":"), ensure_ascii=False).encode()
         contents = []
         for field, kept in row.get("contents", {}).items():
             if list(kept) not in (["salt", "text"], ["salt", "base64"]):
                 raise ValueError("not salt and text, or salt and base64")
             own = kept["text"].encode() if "text" in kept else base64.b64decode(kept["base64"], validate=True)
+            if "base64" in kept and base64.b64encode(own).decode() != kept["base64"]:
+                raise ValueError("base64 in another spelling")
             contents.append((field, unhex(kept["salt"], 16), own, None, None, None))
         check.record(row["seq"], body, unhex(row["hash"], 32), contents)
 
@@ -226,8 +250,8 @@ def verify(path, head):
         if path != "-" and open(path, "rb").read(16) == b"SQLite format 3\0":
             read_store(path, check)
         else:
-            read_lines(sys.stdin if path == "-" else open(path, encoding="utf-8", newline="\n"), check)
-    except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as why:
+            read_lines(sys.stdin.buffer if path == "-" else open(path, "rb"), check)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, sqlite3.Error) as why:
         check.fault(f"record {check.seq + 1}", f"cannot be read: {why}")
         check.missing = []
     faults = check.end(head)

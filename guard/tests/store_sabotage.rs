@@ -247,6 +247,146 @@ fn each_change_of_each_row_is_found_at_its_row() {
     }
 }
 
+/// A chain of these bodies, well hashed, whatever they say: what somebody could write who may write the file.
+fn crafted(folder: &Path, name: &str, bodies: &[String]) -> PathBuf {
+    let path = folder.join(name);
+    drop(Store::open(&path, Durability::Normal, store_common::entropy).unwrap());
+    let store = Connection::open(&path).unwrap();
+    let mut hash = framegate_guard::store::chain::Hash::default();
+    let first = r#"{"seq":1,"time":1,"kind":"store","format":1,"id":"00","by":"me"}"#.to_owned();
+    let first = if bodies.first().is_some_and(|body| body.contains("\"store\"")) { None } else { Some(first) };
+    for (body, seq) in first.iter().chain(bodies).zip(1..) {
+        hash = framegate_guard::store::chain::link(&hash, body);
+        store.execute("INSERT INTO records VALUES (?1, ?2, ?3)", (seq, body, hash.0)).unwrap();
+    }
+    path
+}
+
+/// Both verifiers name the same place first.
+fn agree(path: &Path) -> String {
+    let report = verify(path, Options::default());
+    let ours = first(&report).map_or("whole".to_owned(), ToString::to_string);
+    let theirs = python(&[], &[path]).remove(0);
+    assert_eq!(theirs.0, format!("head {}", report.head));
+    assert_eq!(ours, theirs.1.split(": ").next().unwrap(), "{}: {}", path.display(), theirs.1);
+    ours
+}
+
+#[test]
+fn what_a_member_may_not_be_is_found_by_both_verifiers_at_its_row() {
+    let (folder, _) = place();
+    let hash = "0".repeat(64);
+    let many = |count: usize| -> String {
+        let fields: Vec<String> = (0..count).map(|at| format!("\"f{at}\":\"{hash}\"")).collect();
+        let names: Vec<String> = (0..count).map(|at| format!("\"f{at}\"")).collect();
+        format!("\"dropped\":[{}],\"x\":{{{}}}", names.join(","), fields.join(","))
+    };
+    let names = |count: usize| format!("[{}]", vec!["\"a\""; count].join(","));
+    let call = |rest: &str| format!(r#"{{"seq":2,"time":1,"kind":"call",{rest}}}"#);
+    let removed = |rest: &str| format!(r#"{{"seq":2,"time":1,"kind":"removed","why":"age",{rest}}}"#);
+    let store = |format: &str| format!(r#"{{"seq":1,"time":1,"kind":"store","format":{format},"id":"","by":""}}"#);
+    let deep = format!("\"a\":{}{}", "[".repeat(50_000), "]".repeat(50_000));
+    let cases = [
+        (call(r#""x":[]"#), "record 2"),
+        (call(r#""x":"a""#), "record 2"),
+        (call(r#""x":["a"]"#), "record 2"),
+        (call(r#""x":{"a":1}"#), "record 2"),
+        (call(r#""x":{}"#), "record 2"),
+        (call(&format!(r#""dropped":"a","x":{{"a":"{hash}"}}"#)), "record 2"),
+        (call(&format!(r#""dropped":{{"a":1}},"x":{{"a":"{hash}"}}"#)), "record 2"),
+        (call(&format!(r#""dropped":[["a"]],"x":{{"a":"{hash}"}}"#)), "record 2"),
+        (call(&format!(r#""dropped":[1],"x":{{"a":"{hash}"}}"#)), "record 2"),
+        (call(&many(64)), "whole"),
+        (call(&many(65)), "record 2"),
+        (call(&deep), "record 2"),
+        (removed(r#""from":1,"to":1,"fields":[],"except":[]"#), "whole"),
+        (removed(r#""from":1,"to":1,"except":[]"#), "record 2"),
+        (removed(r#""from":1,"to":1,"fields":[]"#), "record 2"),
+        (removed(r#""from":true,"to":1,"fields":[],"except":[]"#), "record 2"),
+        (removed(r#""from":"1","to":1,"fields":[],"except":[]"#), "record 2"),
+        (removed(r#""from":0,"to":1,"fields":[],"except":[]"#), "record 2"),
+        (removed(r#""from":1,"to":true,"fields":[],"except":[]"#), "record 2"),
+        (removed(r#""from":1,"to":2,"fields":[],"except":[]"#), "record 2"),
+        (removed(r#""from":1,"to":1,"fields":[1],"except":[]"#), "record 2"),
+        (removed(r#""from":1,"to":1,"fields":"a","except":[]"#), "record 2"),
+        (removed(r#""from":1,"to":1,"fields":null,"except":[]"#), "record 2"),
+        (removed(r#""from":1,"to":1,"fields":[],"except":"call""#), "record 2"),
+        (removed(r#""from":1,"to":1,"fields":[],"except":{"a":1}"#), "record 2"),
+        (removed(&format!(r#""from":1,"to":1,"fields":{},"except":[]"#, names(16))), "whole"),
+        (removed(&format!(r#""from":1,"to":1,"fields":{},"except":[]"#, names(17))), "record 2"),
+        (removed(&format!(r#""from":1,"to":1,"fields":[],"except":{}"#, names(17))), "record 2"),
+        (store("1"), "whole"),
+        (store("true"), "record 1"),
+        (store("\"1\""), "record 1"),
+        (store("2"), "record 1"),
+        (store("-1"), "record 1"),
+        (store("0"), "the file"),
+        (r#"{"seq":18446744073709551615,"time":1,"kind":"call"}"#.to_owned(), "record 2"),
+        (r#"{"seq":true,"time":1,"kind":"call"}"#.to_owned(), "record 2"),
+        (r#"{"seq":2,"time":true,"kind":"call"}"#.to_owned(), "record 2"),
+        (r#"{"seq":2,"time":1,"kind":["call"]}"#.to_owned(), "record 2"),
+    ];
+    for (at, (body, place)) in cases.iter().enumerate() {
+        let path = crafted(folder.path(), &format!("{at}.db"), std::slice::from_ref(body));
+        let shown: String = body.chars().take(200).collect();
+        assert_eq!(agree(&path), *place, "{shown}");
+    }
+}
+
+#[test]
+fn an_empty_file_is_not_whole() {
+    let (folder, path) = place();
+    drop(Store::open(&path, Durability::Normal, store_common::entropy).unwrap());
+    let report = verify(&path, Options::default());
+    assert_eq!(report.faults[0].what, framegate_guard::store::verify::EMPTY);
+    assert_eq!(agree(&path), "the file");
+    let lines = folder.path().join("r.jsonl");
+    std::fs::write(&lines, "\n").unwrap();
+    assert_eq!(first(&verify_lines(&[], Options::default())), Some(&Place::File));
+    assert!(python(&[], &[&lines])[0].1.starts_with("the file: empty"));
+}
+
+#[test]
+fn lines_in_another_form_are_refused_by_both_verifiers() {
+    let (folder, path) = place();
+    fill(&path, 3, &mut Dice(3));
+    let whole = lines(&path);
+    let kept = r#""contents":{"a":{"salt":"00000000000000000000000000000000","base64":"AB=="}}}"#;
+    let more = |line: &str, rest: &str| format!("{},{rest}", &line[..line.len() - 1]);
+    let deep = format!(r#"{{"seq":2,"hash":"","body":{}{}}}"#, "[".repeat(50_000), "]".repeat(50_000));
+    let first = whole[0].replacen("\"seq\":1,", "\"seq\":true,", 1);
+    let cases = [
+        (vec![first], "record 1"),
+        (vec![whole[0].clone(), deep], "record 2"),
+        (vec![more(&whole[0], kept)], "record 1"),
+        (vec![more(&whole[0], r#""contents":[]}"#)], "record 1"),
+        (vec![more(&whole[0], r#""contents":{"a":["salt","text"]}}"#)], "record 1"),
+        (vec![more(&whole[0], r#""contents":{"a":{"salt":"","text":1}}}"#)], "record 1"),
+        (vec![whole[0].replacen("\"seq\":1,", "\"seq\":9223372036854775808,", 1)], "record 1"),
+    ];
+    for (at, (changed, place)) in cases.iter().enumerate() {
+        let file = folder.path().join(format!("{at}.jsonl"));
+        std::fs::write(&file, changed.join("\n")).unwrap();
+        let report = verify_lines(changed, Options::default());
+        let ours = store_common::first(&report).map_or("whole".to_owned(), ToString::to_string);
+        assert_eq!(ours, *place, "{at}");
+        let theirs = python(&[], &[&file]).remove(0);
+        assert_eq!(theirs.1.split(": ").next().unwrap(), *place, "{at}: {}", theirs.1);
+    }
+}
+
+#[test]
+fn many_contents_of_one_record_take_no_square_of_their_number() {
+    let (_folder, path) = place();
+    fill(&path, 3, &mut Dice(3));
+    let store = Connection::open(&path).unwrap();
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) INSERT INTO contents SELECT 2, 'f' || i, zeroblob(16), x'00', NULL FROM n";
+    store.execute_batch(sql).unwrap();
+    let begun = std::time::Instant::now();
+    assert!(verify(&path, Options::default()).faults_count >= 60_000);
+    assert!(begun.elapsed().as_secs() < 15, "{:?}", begun.elapsed());
+}
+
 /// The store as JSON lines.
 fn lines(path: &Path) -> Vec<String> {
     let reader = Store::open_read(path).unwrap();

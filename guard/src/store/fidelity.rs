@@ -123,7 +123,7 @@ impl<'f> Fidelity<'f> {
         for (key, from) in [("c2s", From::Client), ("s2c", From::Server)] {
             let Some(segment) = segment(body, &flow, key, from) else { continue };
             let is_equal = segment.sent.is_none();
-            self.totals.frames += segment.frames;
+            self.totals.frames = self.totals.frames.saturating_add(segment.frames);
             self.totals.equal += u64::from(is_equal);
             self.totals.unequal += u64::from(!is_equal);
             (self.each)(Found::Segment(segment));

@@ -94,6 +94,12 @@ impl Record {
         self.value(key)?.as_i64()
     }
 
+    /// An integer that counts something, or is another record's number: from 0 to 2^63-1.
+    #[must_use]
+    pub fn count(&self, key: &str) -> Option<u64> {
+        self.number(key).and_then(|number| u64::try_from(number).ok())
+    }
+
     /// Whether it is there and true.
     #[must_use]
     pub fn flag(&self, key: &str) -> bool {

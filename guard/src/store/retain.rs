@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension as _, params};
 use super::append::Transaction;
 use super::entry::Entry;
 use super::error::StoreError;
+use super::spelling::REMOVED_NAMES_MAX;
 use super::sqlite::Store;
 use crate::world::Instant;
 
@@ -50,6 +51,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn remove(&mut self, removal: &Removal<'_>, time: Instant) -> Result<u64, StoreError> {
+        if removal.fields.len().max(removal.except.len()) > REMOVED_NAMES_MAX {
+            return Err(StoreError::Spelling(format!("`removed` names more than {REMOVED_NAMES_MAX}")));
+        }
         let to = removal.to.min(self.head()?.sequence);
         let mut from = removal.from.max(1);
         let mut removed = 0;

@@ -9,6 +9,7 @@ mod contents;
 mod parse;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -160,13 +161,13 @@ impl<'s, S: Source> Retracer<'s, S> {
     /// Takes note of a record that a later decision may depend on. Records come in order; to replay one row alone
     /// it is enough to see those of its session, the last ones before it.
     pub fn see(&mut self, record: &Record) {
-        let numbers = (record.number("session"), record.number("heard"));
+        let numbers = (record.count("session"), record.count("heard"));
         let (Some(session), Some(heard), "end" | "frame") = (numbers.0, numbers.1, record.kind()) else {
             return;
         };
-        let call = record.number("call").map(i64::cast_unsigned);
-        let outputs = self.heard.entry(session.cast_unsigned()).or_default();
-        outputs.insert(heard.cast_unsigned(), Output { seq: record.seq(), call });
+        let call = record.count("call");
+        let outputs = self.heard.entry(session).or_default();
+        outputs.insert(heard, Output { seq: record.seq(), call });
         if outputs.len() > OUTPUTS_MAX {
             outputs.pop_first();
         }
@@ -177,7 +178,7 @@ impl<'s, S: Source> Retracer<'s, S> {
     /// # Errors
     /// [`StoreError`].
     pub fn session(&mut self, record: &Record) -> Result<Option<Arc<SessionInfo>>, StoreError> {
-        let Some(seq) = record.number("session").map(i64::cast_unsigned) else { return Ok(None) };
+        let Some(seq) = record.count("session") else { return Ok(None) };
         if let Some(known) = self.sessions.get(&seq) {
             return Ok(known.clone());
         }
@@ -195,7 +196,7 @@ impl<'s, S: Source> Retracer<'s, S> {
     /// # Errors
     /// [`StoreError`].
     pub fn context(&mut self, call: &Record) -> Result<Maybe<Arc<Context>>, StoreError> {
-        let Some(seq) = call.number("context").map(i64::cast_unsigned) else {
+        let Some(seq) = call.count("context") else {
             return Ok(Err(Missing::Unreadable("context".into())));
         };
         if !self.contexts.contains_key(&seq) {
@@ -213,7 +214,7 @@ impl<'s, S: Source> Retracer<'s, S> {
         let schema =
             |pair: &serde_json::Value| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.as_u64()?));
         let policy =
-            record.number("policy").map(|seq| (seq.cast_unsigned(), schemas.filter_map(schema).collect()));
+            record.count("policy").map(|seq| (seq, schemas.filter_map(schema).collect()));
         let limit = |at: usize| record.value("window").and_then(|window| window.get(at)?.as_u64());
         let limit = |at| limit(at).and_then(|limit| usize::try_from(limit).ok());
         let standard = Window::default();
@@ -276,9 +277,9 @@ impl<'s, S: Source> Retracer<'s, S> {
             Err(why) => return Ok(Err(why)),
         };
         if let ListedAs::Tool { definition, .. } = &mut inputs.listed
-            && let Some(seq) = call.number("definition")
+            && let Some(seq) = call.count("definition")
         {
-            match self.text(seq.cast_unsigned())? {
+            match self.text(seq)? {
                 Ok(text) => *definition = Some(text),
                 Err(why) => return Ok(Err(why)),
             }
@@ -313,7 +314,14 @@ impl<'s, S: Source> Retracer<'s, S> {
         context: &Context,
         reads: bool,
     ) -> Result<Maybe<Messages>, StoreError> {
-        let heard = call.number("heard").unwrap_or_default().cast_unsigned();
+        let heard = match call.value("heard") {
+            None => 0,
+            // A number below zero would be a huge one, and reading on from there no less.
+            Some(_) => match call.count("heard") {
+                Some(heard) => heard,
+                None => return Ok(Err(Missing::Unreadable("heard".into()))),
+            },
+        };
         if !reads || heard == 0 {
             return Ok(Ok(Vec::new()));
         }
@@ -321,14 +329,15 @@ impl<'s, S: Source> Retracer<'s, S> {
             0 => OUTPUTS_MAX,
             most => most.min(OUTPUTS_MAX),
         };
-        let first = heard.saturating_sub(u64::try_from(most).unwrap_or(u64::MAX)) + 1;
-        let number = call.number("session").unwrap_or_default().cast_unsigned();
+        // The number of the last one that has left the window.
+        let gone = heard.saturating_sub(u64::try_from(most).unwrap_or(u64::MAX));
+        let number = call.count("session").unwrap_or_default();
         let outputs: Vec<Output> = self
             .heard
             .get(&number)
-            .map(|all| all.range(first..=heard).map(|(_, one)| *one).collect())
+            .map(|all| all.range((Bound::Excluded(gone), Bound::Included(heard))).map(|(_, one)| *one).collect())
             .unwrap_or_default();
-        if u64::try_from(outputs.len()).ok() != Some(heard + 1 - first) {
+        if u64::try_from(outputs.len()).ok() != Some(heard - gone) {
             return Ok(Err(Missing::Heard));
         }
         // What has left the window before then leaves it here too: what is kept is always the end of what was said.

@@ -32,6 +32,23 @@ pub enum Item {
     Stray(i64),
 }
 
+impl Item {
+    /// What it takes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Item::Stray(_) => 0,
+            Item::Record(row) => {
+                let content = |content: &RawContent| {
+                    content.field.len()
+                        + content.bytes.as_ref().map_or(0, Bytes::len)
+                        + size_of::<RawContent>()
+                };
+                row.body.len() + row.contents.iter().map(content).sum::<usize>()
+            }
+        }
+    }
+}
+
 /// A record as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawRow {

@@ -14,6 +14,10 @@ use super::entry::DROPPED;
 
 /// How deep values may lie in each other; what we write is flat.
 pub const DEPTH_MAX: usize = 64;
+/// So many contents has a record at most; we write less than ten. What is looked up by name is looked up in a list.
+pub const FIELDS_MAX: usize = 64;
+/// So many fields, and so many kinds, has a `removed` record at most.
+pub const REMOVED_NAMES_MAX: usize = 16;
 /// From so many members on, equal keys are looked for in a set.
 const LINEAR_MEMBERS_MAX: usize = 16;
 
@@ -61,6 +65,9 @@ impl<'a> Body<'a> {
         let commitments = commitments(&members).ok_or_else(|| {
             wrong("x is not the last member, or not an object of hashes, or there is nothing in it")
         })?;
+        if commitments.len() > FIELDS_MAX {
+            return Err(wrong("there are more than 64 fields in x"));
+        }
         let dropped = dropped(&members, &commitments)
             .ok_or_else(|| wrong("`dropped` is no list of names that are in x, each once"))?;
         Ok(Body { seq, time, kind, members, commitments, dropped })

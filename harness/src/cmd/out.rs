@@ -7,6 +7,7 @@ use std::path::Path;
 use framegate_guard::store::StoreError;
 
 use crate::exit::Exit;
+use crate::history::line::visible;
 
 /// Bytes of one line of a session.
 pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -31,8 +32,10 @@ impl Out {
 
 /// One message on stderr.
 pub(crate) fn say(text: &str) {
+    // Names come from files and servers: nothing of them moves the cursor.
+    let lines: Vec<String> = text.split('\n').map(|line| visible(line.to_owned())).collect();
     // Nobody is left to tell if stderr is gone.
-    let _ = writeln!(io::stderr(), "framegate: {text}");
+    let _ = writeln!(io::stderr(), "framegate: {}", lines.join("\n"));
 }
 
 /// Why a command ends early.
@@ -84,7 +87,8 @@ pub(crate) fn store_failure(path: &Path, why: &StoreError) -> Failure {
         | StoreError::Newer(_) => Exit::Data,
         _ => Exit::File,
     };
-    Failure { exit, text: format!("`{}`: {why}", path.display()) }
+    // SQLite names what it finds in the file: it begins no line of its own.
+    Failure { exit, text: visible(format!("`{}`: {why}", path.display())) }
 }
 
 /// The next line without its end; `None` at the end of the input, `Some(None)` for one of more than `max` bytes.
@@ -105,6 +109,14 @@ pub(crate) fn read_line(lines: &mut dyn BufRead, max: usize) -> io::Result<Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_file_names_begins_no_line_and_moves_no_cursor() {
+        let why = StoreError::Corrupt("malformed (a\nframegate: fine\u{1b}[2J\u{9b}\u{202e}\u{2028})".into());
+        let failure = store_failure(Path::new("r\u{1b}.db"), &why);
+        assert!(failure.text.chars().all(crate::calls::is_shown), "{:?}", failure.text);
+        assert_eq!(failure.exit, Exit::Data);
+    }
 
     #[test]
     fn lines_end_at_their_limit() {

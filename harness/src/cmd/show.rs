@@ -48,7 +48,7 @@ fn end_of(file: &RecordFile, call: &Record) -> Result<Option<Record>, StoreError
     let mention = format!("\"call\":{},", call.seq());
     let session = call.number("session");
     let mut end = None;
-    for row in file.from(call.seq() + 1) {
+    for row in file.from(call.seq().saturating_add(1)) {
         let row = row?;
         match RowKind::of(&row) {
             RowKind::End if row.body.contains(&mention) => {

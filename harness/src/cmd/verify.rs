@@ -6,16 +6,18 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use framegate_guard::store::StoreError;
 use framegate_guard::store::chain::Hash;
 use framegate_guard::store::fidelity::{Fidelity, Totals};
 use framegate_guard::store::lines::Lines;
 use framegate_guard::store::sqlite::Store;
-use framegate_guard::store::verify::{Fault, KnownHead, NoWatch, Options, Report, Watch, verify};
+use framegate_guard::store::verify::{EMPTY, Fault, KnownHead, NoWatch, Options, Report, Watch, verify};
 use serde_json::json;
 
-use super::out::{Failure, Out};
+use super::out::{Failure, Out, store_failure};
 use crate::args::VerifyArgs;
 use crate::exit::Exit;
+use crate::history::line::{visible, visible_json};
 use crate::{sign_key, store_path};
 
 /// What every SQLite file begins with.
@@ -47,7 +49,7 @@ fn run(args: &VerifyArgs) -> Result<bool, Failure> {
     let mut out = Out::stdout();
     let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
     if args.json {
-        out.line(&as_json(&name, &report, totals).to_string())?;
+        out.line(&visible_json(&as_json(&name, &report, totals).to_string()))?;
     } else {
         text(&name, &report, totals).iter().try_for_each(|line| out.line(line))?;
     }
@@ -100,7 +102,7 @@ fn look(path: &Path, options: Options, watch: &mut (dyn Watch + Send)) -> Result
     if !is_store(&mut file) {
         return look_at_lines(path, file, options, watch);
     }
-    let failed = |why| Failure { exit: Exit::File, text: format!("`{}`: {why}", path.display()) };
+    let failed = |why: StoreError| cannot_verify(path, why);
     let reader = Store::open_read(path).map_err(failed)?;
     if reader.is_newer() {
         super::out::say(
@@ -108,6 +110,21 @@ fn look(path: &Path, options: Options, watch: &mut (dyn Watch + Send)) -> Result
         );
     }
     reader.verify(options, watch).map_err(failed)
+}
+
+/// A file that is damaged before any row of it is reached.
+fn cannot_verify(path: &Path, why: StoreError) -> Failure {
+    match why {
+        // Its message sends people here.
+        StoreError::Corrupt(what) | StoreError::Altered(what) => {
+            let text = format!(
+                "`{}`: broken so that no record of it can be read: {what}; keep the file, and start a new one",
+                path.display()
+            );
+            Failure { exit: Exit::Data, text: visible(text) }
+        }
+        why => store_failure(path, &why),
+    }
 }
 
 fn is_store(file: &mut BufReader<File>) -> bool {
@@ -134,6 +151,7 @@ fn text(name: &str, report: &Report, totals: Option<Totals>) -> Vec<String> {
     let mut lines = Vec::new();
     match report.faults.as_slice() {
         [] => lines.push(format!("{name}: whole")),
+        [first] if first.what == EMPTY => lines.push(format!("{name}: {EMPTY}")),
         [first, others @ ..] => {
             lines.push(format!("{name}: broken"));
             lines.push(format!("  first broken: {first}"));
@@ -158,7 +176,8 @@ fn text(name: &str, report: &Report, totals: Option<Totals>) -> Vec<String> {
         lines.push(format!("  calls that went out and were never written: {}", counts.unrecorded));
     }
     lines.extend(totals.map(|totals| fidelity::totals(&totals)));
-    lines
+    // Names of indexes and fields are whatever somebody wrote into the file.
+    lines.into_iter().map(visible).collect()
 }
 
 fn as_json(name: &str, report: &Report, totals: Option<Totals>) -> serde_json::Value {

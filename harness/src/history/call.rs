@@ -21,7 +21,7 @@ impl RecordedCall {
     }
 
     pub(crate) fn session(&self) -> u64 {
-        self.record.number("session").unwrap_or_default().cast_unsigned()
+        self.record.count("session").unwrap_or_default()
     }
 
     pub(crate) fn tool(&self) -> &str {
@@ -117,9 +117,9 @@ impl Backwards {
             }
             RowKind::End => {
                 let end = row.record()?;
-                if let Some(call) = end.number("call") {
+                if let Some(call) = end.count("call") {
                     // A task ends twice; its last end counts, and that comes first here.
-                    self.ends.entry(call.cast_unsigned()).or_insert(end);
+                    self.ends.entry(call).or_insert(end);
                 }
                 Ok(None)
             }
@@ -149,12 +149,12 @@ impl Forwards {
             }
             RowKind::End => {
                 let end = row.record()?;
-                let seq = end.number("call").unwrap_or_default().cast_unsigned();
+                let seq = end.count("call").unwrap_or_default();
                 let ended = self.open.remove(&seq);
                 Ok(ended.map(|call| RecordedCall { end: Some(end), ..call }).into_iter().collect())
             }
             RowKind::Close => {
-                let session = row.record()?.number("session").unwrap_or_default().cast_unsigned();
+                let session = row.record()?.count("session").unwrap_or_default();
                 let mut left: Vec<RecordedCall> =
                     self.open.extract_if(|_, call| call.session() == session).map(|(_, call)| call).collect();
                 left.sort_by_key(RecordedCall::seq);

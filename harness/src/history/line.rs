@@ -97,15 +97,15 @@ impl Whole {
         let call = &self.call;
         let list = |key: &str| call.record.texts(key).map(Value::from).collect::<Value>();
         let end = |key: &str| call.end.as_ref().and_then(|end| end.value(key)).cloned();
-        json!({
+        let json = json!({
             "seq": call.seq(), "time": utc(call.record.time().0), "session": call.session(),
             "name": self.session.name, "server": self.session.server, "tool": call.tool(),
             "arguments": self.arguments, "arguments_missing": self.missing,
             "outcome": call.outcome(), "would": call.would(), "failed": list("failed"), "observed": list("observed"),
             "sent": call.record.text("sent"), "how": end("how"), "code": end("code"), "bytes": end("bytes"),
             "latency_us": end("latency_us"), "hash": call.hash.to_string(),
-        })
-        .to_string()
+        });
+        visible_json(&json.to_string())
     }
 }
 
@@ -168,6 +168,21 @@ pub(crate) fn visible(text: String) -> String {
         return text;
     }
     text.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect()
+}
+
+/// The same for JSON: whatever would move the cursor or turn the text around stands in strings only, and is escaped
+/// there. A program reads the same value.
+pub(crate) fn visible_json(json: &str) -> String {
+    let mut units = [0; 2];
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if crate::calls::is_shown(c) {
+            text.push(c);
+        } else {
+            text.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    text
 }
 
 pub(crate) fn clip(text: &str, width: usize) -> String {

@@ -3,12 +3,12 @@
 use sha2::{Digest as _, Sha256};
 
 use super::missing::{Missing, Numbers, Removed};
-use super::{Counts, FAULTS_MAX, Fault, KnownHead, Options, Place, Report, Watch};
+use super::{Counts, EMPTY, FAULTS_MAX, Fault, KnownHead, Options, Place, Report, Watch};
 use crate::store::FORMAT;
 use crate::store::chain::{Hash, Head, commit, link};
 use crate::store::sign;
 use crate::store::source::{Item, RawContent, RawRow, TextRow};
-use crate::store::spelling::Body;
+use crate::store::spelling::{Body, REMOVED_NAMES_MAX};
 
 /// The look, with what must be remembered on the way.
 pub(super) struct Check<'w> {
@@ -117,7 +117,7 @@ impl<'w> Check<'w> {
 
     fn body(&mut self, row: &RawRow, body: &Body<'_>, before: Head) {
         let place = Place::Record(row.seq);
-        if signed(body.seq) != row.seq {
+        if i64::try_from(body.seq) != Ok(row.seq) {
             self.fault(place.clone(), format!("its body says that it is record {}", body.seq));
         }
         if (body.kind == "store") != (row.seq == 1) {
@@ -225,6 +225,10 @@ impl<'w> Check<'w> {
                 self.fault(place, "is missing, and no `removed` record says so");
             }
         }
+        if self.counts.records == 0 && self.faults_count == 0 {
+            // Nobody wrote an empty file: the store's own record stands in any that was written.
+            self.late(Place::File, EMPTY);
+        }
         if !self.is_head_seen {
             let what = "the head that you know is not in it: its end was cut, or it is another store";
             self.late(Place::File, what);
@@ -273,8 +277,11 @@ fn plain(bytes: &[u8]) -> Hash {
 fn removed(body: &Body<'_>) -> Option<Removed> {
     let from = number(body, "from")?;
     let to = number(body, "to")?;
-    let fields = serde_json::from_str(body.raw("fields")?).ok()?;
-    let except = serde_json::from_str(body.raw("except")?).ok()?;
+    let names = |key| {
+        let names: Vec<String> = serde_json::from_str(body.raw(key)?).ok()?;
+        (names.len() <= REMOVED_NAMES_MAX).then(|| names.into_iter().collect())
+    };
+    let (fields, except) = (names("fields")?, names("except")?);
     // What comes later cannot have been removed by then.
     (1 <= from && from <= to && to < body.seq).then_some(Removed { from, to, fields, except })
 }

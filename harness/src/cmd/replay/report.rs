@@ -7,7 +7,7 @@ use framegate_guard::store::retrace::Missing;
 use serde_json::{Value, json};
 
 use crate::history::again::Again;
-use crate::history::line::{Line, clip, visible};
+use crate::history::line::{Line, clip, visible, visible_json};
 
 /// Calls that are named of each kind.
 const NAMED_MAX: usize = 20;
@@ -216,7 +216,7 @@ impl Report {
                 members.insert(change.key().to_owned(), groups.into());
             }
         }
-        all.to_string()
+        visible_json(&all.to_string())
     }
 }
 

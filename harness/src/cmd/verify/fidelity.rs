@@ -4,15 +4,15 @@ use framegate_guard::store::chain::Hash;
 use framegate_guard::store::fidelity::{Found, FrameRow, From, Segment, Sent, Totals};
 use serde_json::{Value, json};
 
-use crate::explain::visible;
+use crate::history::line::{visible, visible_json};
 
 /// One line. As text only what differs; as JSON all.
 pub(super) fn row(found: &Found, as_json: bool) -> Option<String> {
     match found {
-        Found::Frame(row) if as_json => Some(frame_json(row).to_string()),
-        Found::Segment(segment) if as_json => Some(segment_json(segment).to_string()),
-        Found::Frame(row) => (row.sent != Sent::Verbatim).then(|| frame_text(row)),
-        Found::Segment(segment) => segment.sent.map(|sent| segment_text(segment, &sent)),
+        Found::Frame(row) if as_json => Some(visible_json(&frame_json(row).to_string())),
+        Found::Segment(segment) if as_json => Some(visible_json(&segment_json(segment).to_string())),
+        Found::Frame(row) => (row.sent != Sent::Verbatim).then(|| visible(frame_text(row))),
+        Found::Segment(segment) => segment.sent.map(|sent| visible(segment_text(segment, &sent))),
     }
 }
 
@@ -45,12 +45,12 @@ fn frame_text(row: &FrameRow) -> String {
         Sent::Ours => "made here",
     };
     let from = row.from.map_or("framegate", name);
-    let by = if row.by.is_empty() { String::new() } else { format!("  by {}", visible(&row.by)) };
+    let by = if row.by.is_empty() { String::new() } else { format!("  by {}", row.by) };
     format!(
         "record {}  session {}  from {from}  {}  {became}{by}  received {}  sent {}",
         row.seq,
         row.session,
-        visible(&row.what),
+        row.what,
         short(row.received.as_ref()),
         short(row.out.as_ref())
     )
