@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use framegate_guard::store::StoreError;
@@ -20,10 +21,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often what is too old or too much is deleted, while there is writing; first at the start.
 const RETAIN_EVERY: Duration = Duration::from_secs(3600);
 
+/// How long the end of a session waits until all is in the file, where other processes or a slow disk stand in the
+/// way; nothing is lost without that, but a copy of the file alone lacks what is in the WAL.
+const FINISH_WAIT: Duration = Duration::from_secs(1);
+
 /// The writer's end: ends the thread when it goes.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     tell: SyncSender<()>,
+    thread: JoinHandle<()>,
     told: Option<Instant>,
 }
 
@@ -41,8 +47,18 @@ impl Checkpoints {
         let log = Arc::clone(log);
         let run = move || work_in(&checkpointer, retention, &told, &log);
         let thread = std::thread::Builder::new().name("checkpoints".into()).spawn(run);
-        thread.map_err(|why| StoreError::Os(why.to_string()))?;
-        Ok(Checkpoints { tell, told: None })
+        let thread = thread.map_err(|why| StoreError::Os(why.to_string()))?;
+        Ok(Checkpoints { tell, thread, told: None })
+    }
+
+    /// Works in what is left, once nobody writes any more: after the last commit, and with the writer's connection
+    /// closed, so that ours is the last one and takes the WAL with it.
+    pub(super) fn finish(self) {
+        drop(self.tell);
+        let since = Instant::now();
+        while !self.thread.is_finished() && since.elapsed() < FINISH_WAIT {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Something was written.
@@ -94,4 +110,6 @@ fn work_in(
             say("the record's write-ahead log cannot be worked in and grows", &why);
         }
     }
+    // Others may use the file, or the disk may be full: then what is left stays in the WAL, where it is as safe.
+    let _ = checkpointer.finish();
 }

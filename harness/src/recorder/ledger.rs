@@ -38,7 +38,7 @@ pub(crate) struct StoreLedger {
     durability: Durability,
     on_failure: OnFailure,
     log: Arc<CallLog>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<JoinHandle<Checkpoints>>>,
 }
 
 impl StoreLedger {
@@ -115,6 +115,8 @@ impl StoreLedger {
                 "the record is incomplete: the end of this session ({count} records or more) was not written within {seconds} s"
             );
             self.log.say(Level::Error, &text);
+        } else if let Ok(checkpoints) = thread.join() {
+            checkpoints.finish();
         }
     }
 }

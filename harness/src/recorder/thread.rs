@@ -75,7 +75,8 @@ pub(super) struct Scribe {
 }
 
 impl Scribe {
-    pub(super) fn run(mut self) {
+    /// Ends when the queue is closed and empty; what works the WAL in is left to be ended after it.
+    pub(super) fn run(mut self) -> Checkpoints {
         // The session is in the record from its start, whether or not it ever calls.
         let mut items = Vec::new();
         loop {
@@ -85,14 +86,15 @@ impl Scribe {
                     self.writer.undone();
                     self.failed(items, &why);
                     if self.queue.is_closing() {
-                        return self.give_up(&why);
+                        self.give_up(&why);
+                        return self.checkpoints;
                     }
                     self.queue.pause(RETRY, self.is_bounded);
                 }
             }
             items = self.queue.take(GROUP_MAX);
             if items.is_empty() {
-                return;
+                return self.checkpoints;
             }
         }
     }
