@@ -254,7 +254,8 @@ fn crafted(folder: &Path, name: &str, bodies: &[String]) -> PathBuf {
     let store = Connection::open(&path).unwrap();
     let mut hash = framegate_guard::store::chain::Hash::default();
     let first = r#"{"seq":1,"time":1,"kind":"store","format":1,"id":"00","by":"me"}"#.to_owned();
-    let first = if bodies.first().is_some_and(|body| body.contains("\"store\"")) { None } else { Some(first) };
+    let first =
+        if bodies.first().is_some_and(|body| body.contains("\"store\"")) { None } else { Some(first) };
     for (body, seq) in first.iter().chain(bodies).zip(1..) {
         hash = framegate_guard::store::chain::link(&hash, body);
         store.execute("INSERT INTO records VALUES (?1, ?2, ?3)", (seq, body, hash.0)).unwrap();
@@ -284,7 +285,8 @@ fn what_a_member_may_not_be_is_found_by_both_verifiers_at_its_row() {
     let names = |count: usize| format!("[{}]", vec!["\"a\""; count].join(","));
     let call = |rest: &str| format!(r#"{{"seq":2,"time":1,"kind":"call",{rest}}}"#);
     let removed = |rest: &str| format!(r#"{{"seq":2,"time":1,"kind":"removed","why":"age",{rest}}}"#);
-    let store = |format: &str| format!(r#"{{"seq":1,"time":1,"kind":"store","format":{format},"id":"","by":""}}"#);
+    let store =
+        |format: &str| format!(r#"{{"seq":1,"time":1,"kind":"store","format":{format},"id":"","by":""}}"#);
     let deep = format!("\"a\":{}{}", "[".repeat(50_000), "]".repeat(50_000));
     let cases = [
         (call(r#""x":[]"#), "record 2"),

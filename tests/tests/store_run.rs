@@ -53,6 +53,28 @@ fn one<'a>(stored: &'a Stored, kind: &'a str) -> &'a Value {
 }
 
 #[test]
+fn after_a_clean_end_the_file_alone_is_the_record() {
+    let mut session = start(Some(POLICY), &[], json!([tools()]));
+    session.guarded.open();
+    session.guarded.call("1", "touch", "{}");
+    session.guarded.end();
+    let wal = session.folder.path().join("record.db-wal");
+    assert!(std::fs::metadata(&wal).map_or(0, |found| found.len()) == 0, "the WAL is left");
+    let copy = session.folder.path().join("copy.db");
+    std::fs::copy(session.file(), &copy).unwrap();
+    let head = |file: &std::path::Path| {
+        let mut verify = std::process::Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+        let output = verify.args(["verify", "--json"]).arg(file).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["whole"], true, "{report}");
+        report["head"].clone()
+    };
+    assert_eq!(head(&copy), head(&session.file()));
+    let stored = Stored::read(&copy).unwrap();
+    assert_eq!(one(&stored, "close")["calls"], 1);
+}
+
+#[test]
 fn calls_stand_in_the_record_with_what_they_were_decided_by_and_how_they_ended() {
     let mut session = start(Some(POLICY), &[], json!([tools()]));
     session.guarded.open();

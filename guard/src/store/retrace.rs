@@ -213,8 +213,7 @@ impl<'s, S: Source> Retracer<'s, S> {
         let schemas = record.value("schemas").and_then(|list| list.as_array()).into_iter().flatten();
         let schema =
             |pair: &serde_json::Value| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.as_u64()?));
-        let policy =
-            record.count("policy").map(|seq| (seq, schemas.filter_map(schema).collect()));
+        let policy = record.count("policy").map(|seq| (seq, schemas.filter_map(schema).collect()));
         let limit = |at: usize| record.value("window").and_then(|window| window.get(at)?.as_u64());
         let limit = |at| limit(at).and_then(|limit| usize::try_from(limit).ok());
         let standard = Window::default();
@@ -335,7 +334,9 @@ impl<'s, S: Source> Retracer<'s, S> {
         let outputs: Vec<Output> = self
             .heard
             .get(&number)
-            .map(|all| all.range((Bound::Excluded(gone), Bound::Included(heard))).map(|(_, one)| *one).collect())
+            .map(|all| {
+                all.range((Bound::Excluded(gone), Bound::Included(heard))).map(|(_, one)| *one).collect()
+            })
             .unwrap_or_default();
         if u64::try_from(outputs.len()).ok() != Some(heard - gone) {
             return Ok(Err(Missing::Heard));

@@ -81,10 +81,9 @@ impl Failure {
 /// What is wrong with a record's file.
 pub(crate) fn store_failure(path: &Path, why: &StoreError) -> Failure {
     let exit = match why {
-        StoreError::Altered(_)
-        | StoreError::Corrupt(_)
-        | StoreError::NotAStore(_)
-        | StoreError::Newer(_) => Exit::Data,
+        StoreError::Altered(_) | StoreError::Corrupt(_) | StoreError::NotAStore(_) | StoreError::Newer(_) => {
+            Exit::Data
+        }
         _ => Exit::File,
     };
     // SQLite names what it finds in the file: it begins no line of its own.

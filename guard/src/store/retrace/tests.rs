@@ -32,7 +32,8 @@ const DEFINITION_TEXT: u64 = 5;
 fn a_session_that_heard_less_than_nothing_is_not_recomputable() {
     let mut written = Written::new("heard");
     for heard in ["-1", "-9223372036854775808", "9223372036854775807", "18446744073709551615", "true"] {
-        let call = Entry::new("call").number("session", SESSION).number("context", CONTEXT).text("tool", "read");
+        let call =
+            Entry::new("call").number("session", SESSION).number("context", CONTEXT).text("tool", "read");
         let call = call.text("outcome", "allow").raw("heard", heard).content("arguments", "{}".into());
         let seq = written.add(call);
         let reader = written.reader();

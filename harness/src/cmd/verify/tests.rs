@@ -95,3 +95,66 @@ fn fidelity_shows_what_did_not_go_on_as_it_came() {
         assert!(found[0].contains("inside_work") && !found[0].contains('\u{1b}'), "{found:?}");
     }
 }
+
+#[test]
+fn an_empty_record_is_not_called_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record.db");
+    drop(Store::open(&path, Durability::Normal, entropy).unwrap());
+    let lines = folder.path().join("record.jsonl");
+    std::fs::write(&lines, "").unwrap();
+    for file in [path, lines] {
+        let report = seen(&file);
+        assert!(!report.is_whole());
+        assert_eq!(text("r", &report, None)[0], "r: empty: no record");
+    }
+}
+
+/// Changes what a file says its tables are.
+fn change_schema(path: &Path, sql: &str) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let (from, to) = sql.split_once(" -> ").unwrap();
+    let at = memchr::memmem::find(&bytes, from.as_bytes()).unwrap();
+    bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_broken_schema_sends_nobody_in_circles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record.db");
+    fill(&path);
+    change_schema(&path, "CREATE INDEX contents_text -> CREATE INDEX conten\u{1b}[2Jx");
+    let failure = look(&path, Options::default(), &mut NoWatch).unwrap_err();
+    assert_eq!(failure.exit, Exit::Data, "{failure:?}");
+    assert!(!failure.text.contains("framegate verify"), "{failure:?}");
+    assert!(failure.text.chars().all(crate::calls::is_shown), "{failure:?}");
+}
+
+#[test]
+fn nothing_that_a_record_says_moves_the_cursor() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record.db");
+    let mut store = Store::open(&path, Durability::Normal, entropy).unwrap();
+    let mut step = store.begin().unwrap();
+    let odd = "a\u{1b}[2J\u{9b}31m\u{202e}\u{2028}\u{7f}\u{e0041}\nrecord 9: fine";
+    let call = Entry::new("call").number("session", 1).text("tool", odd).text("sent", "no");
+    let call = call.texts("failed", [odd].into_iter());
+    step.append(&call.content("frame", Bytes::from(vec![1; 32])), Instant(1)).unwrap();
+    step.commit().unwrap();
+    for as_json in [false, true] {
+        let mut found = Vec::new();
+        let mut watch = Fidelity::new(|one| found.extend(fidelity::row(&one, as_json)));
+        look(&path, Options::default(), &mut watch).unwrap();
+        drop(watch);
+        assert!(found[0].chars().all(crate::calls::is_shown), "{found:?}");
+        if as_json {
+            let read: serde_json::Value = serde_json::from_str(&found[0]).unwrap();
+            assert_eq!((read["what"].as_str(), read["by"].as_str()), (Some(odd), Some(odd)));
+        }
+    }
+    let fault = Fault { place: framegate_guard::store::verify::Place::File, what: odd.to_owned() };
+    let report = Report { faults: vec![fault.clone(), fault], faults_count: 2, ..Report::default() };
+    let lines = text(odd, &report, None);
+    assert!(lines.iter().all(|line| line.chars().all(crate::calls::is_shown)), "{lines:?}");
+}
