@@ -30,13 +30,18 @@ struct Session {
 
 fn start(policy: Option<&str>, options: &[&str]) -> Session {
     let folder = tempfile::tempdir().unwrap();
+    let guarded = started(&folder, policy, options);
+    Session { guarded, folder }
+}
+
+fn started(folder: &TempDir, policy: Option<&str>, options: &[&str]) -> Guarded {
     let file = folder.path().join("record.db").display().to_string();
     let options = [&["--store", &file], options].concat();
     let wrapper = framegate_tests::wrapper!();
     let script = json!([tools()]);
     let mut guarded = Start { wrapper: &wrapper, policy, options: &options, script, files: &[] }.now();
     guarded.open();
-    Session { guarded, folder }
+    guarded
 }
 
 fn tools() -> Value {
@@ -266,6 +271,50 @@ fn a_learned_policy_allows_what_was_allowed() {
             "{key}: {report}\n{draft}"
         );
     }
+}
+
+#[test]
+fn a_draft_from_a_record_without_a_policy_is_no_wider_than_its_paths() {
+    let mut session = start(None, &[]);
+    session.guarded.call("1", "look", r#"{"path":"/tmp/x/work"}"#);
+    session.guarded.call("2", "look", r#"{"path":"/tmp/x/work","count":3}"#);
+    session.guarded.end();
+    let draft = session.said(&["replay", "--learn"]);
+    for part in [
+        "within(args.path, \"/tmp/x/work\")",
+        "is not proved",
+        "An argument that has no rule below is not limited at all.",
+        "# in 2 of 2 calls",
+    ] {
+        assert!(draft.contains(part), "{part}: {draft}");
+    }
+    assert!(!draft.contains("startsWith"), "links and `%2e%2e` would pass: {draft}");
+}
+
+#[test]
+fn a_draft_leaves_out_tools_whose_arguments_nobody_saw() {
+    let mut session = start(Some(POLICY), &["--store-content", "none", "--name", "files"]);
+    session.guarded.call("1", "look", r#"{"path":"/tmp/a"}"#);
+    session.guarded.end();
+    let mut draft = session.said(&["replay", "--learn"]);
+    assert!(draft.contains("\ntools: {}\n  # 'look': {}"), "{draft}");
+    assert!(draft.contains("never kept") && !draft.contains("any more"), "{draft}");
+    let policy = session.folder.path().join("draft.yaml");
+    let checked = |draft: &str| {
+        std::fs::write(&policy, draft).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+        command.arg("check").arg(&policy).output().unwrap()
+    };
+    assert!(checked(&draft).status.success(), "{draft}");
+
+    let mut session =
+        Session { guarded: started(&session.folder, Some(POLICY), &["--name", "files"]), folder: session.folder };
+    session.guarded.call("1", "look", r#"{"path":"/tmp/a"}"#);
+    session.guarded.end();
+    draft = session.said(&["replay", "--learn"]);
+    assert!(draft.contains("'look': {}  # 2 calls, the arguments of 1 are not in the record"), "{draft}");
+    assert!(draft.contains("# in 1 of 1 call") && !draft.contains("when: has(args.path)"), "{draft}");
+    assert!(checked(&draft).status.success(), "{draft}");
 }
 
 #[test]

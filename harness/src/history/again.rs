@@ -36,6 +36,8 @@ pub(crate) struct Again {
     pub(crate) differences: Vec<Difference>,
     /// By what it is decided now.
     pub(crate) by: Vec<String>,
+    /// Those of them that could not be evaluated.
+    pub(crate) unevaluated: Vec<String>,
     /// It asks only since the record does not say what the policy wants to know; the first such reason.
     pub(crate) unknown: Option<String>,
     /// The decision of then, as far as it is recorded.
@@ -132,8 +134,18 @@ fn again(then: Outcome, replayed: Replayed, retraced: Retraced) -> Again {
             by.push(finding.check.clone());
         }
     }
+    let open = decision.standing().filter(|finding| finding.effect == Effect::Unevaluated);
+    let unevaluated = open.map(|finding| finding.check.clone()).collect();
     let asks = decision.outcome == Outcome::Ask;
     let is_unknown = asks && decision.standing().all(|finding| finding.effect == Effect::Unevaluated);
     let unknown = decision.reasons().next().filter(|_| is_unknown).map(str::to_owned);
-    Again { then, now: decision.outcome, differences, by, unknown, recorded: retraced.trace.decision }
+    Again {
+        then,
+        now: decision.outcome,
+        differences,
+        by,
+        unevaluated,
+        unknown,
+        recorded: retraced.trace.decision,
+    }
 }

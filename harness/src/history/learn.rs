@@ -15,7 +15,7 @@ use framegate_guard::Outcome;
 use framegate_guard::policy::Policy;
 use framegate_guard::store::StoreError;
 
-use self::seen::SeenTool;
+use self::seen::{Places, SeenTool};
 use super::again::{Again, Other, Replayer};
 use super::call::{RecordedCall, RowKind};
 use super::choice::Choice;
@@ -31,8 +31,9 @@ struct Learned {
     tools: BTreeMap<(String, String), SeenTool>,
     sessions: BTreeSet<u64>,
     calls: u64,
-    /// Allowed, and their arguments are not there any more.
+    /// Allowed, and their arguments are not there: never kept, deleted or redacted.
     unseen: u64,
+    places: Places,
     from: Option<i64>,
     to: i64,
     /// Rules that did not hold for all calls.
@@ -49,20 +50,23 @@ pub(crate) fn draft(file: &RecordFile, choice: &Choice) -> Result<Option<String>
         return Ok(None);
     }
     for _ in 0..ROUNDS_MAX {
-        let text = write::policy(&learned);
-        let Ok(policy) = load(&text) else { break };
+        let draft = write::policy(&learned);
+        let Ok(policy) = load(&draft.text) else { break };
         let mut wrong: BTreeSet<((String, String), String)> = BTreeSet::new();
         let other = Other { policy, facts: BTreeMap::<String, Bytes>::new() };
         each(file, choice, Some(other), |call, server, again| {
             let Some(again) = again.filter(|again| again.now != Outcome::Allow) else { return };
             let tool = (server.to_owned(), call.tool().to_owned());
-            wrong.extend(again.by.iter().map(|by| (tool.clone(), by.clone())));
+            // Where a path led is not known where no rule asked: that says nothing against asking from now on.
+            let is_unproven = |by: &String| draft.unproven.contains(by) && again.unevaluated.contains(by);
+            let by = again.by.iter().filter(|by| !is_unproven(by));
+            wrong.extend(by.map(|by| (tool.clone(), by.clone())));
         })?;
         if !wrong.into_iter().fold(false, |any, (tool, by)| learned.correct(tool, by) || any) {
             break;
         }
     }
-    Ok(Some(write::policy(&learned)))
+    Ok(Some(write::policy(&learned).text))
 }
 
 fn load(text: &str) -> Result<Policy, String> {
@@ -110,7 +114,10 @@ impl Learned {
         self.to = self.to.max(time);
         let tool = self.tools.entry((server.to_owned(), call.tool().to_owned())).or_default();
         match again {
-            Some(again) => tool.take(&again.recorded, call.record.text("sent") == Some("edited")),
+            Some(again) => {
+                tool.take(&again.recorded, call.record.text("sent") == Some("edited"));
+                self.places.take(&again.recorded);
+            }
             None => {
                 tool.calls += 1;
                 self.unseen += 1;

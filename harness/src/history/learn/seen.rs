@@ -19,11 +19,17 @@ const WORD_BYTES_MAX: usize = 64;
 const CALLS_MIN: u64 = 5;
 /// Folders or hosts that are still a limit.
 const PLACES_MAX: usize = 8;
+/// Bytes of the ending of a file's name.
+const ENDING_BYTES_MAX: usize = 8;
+/// Folders above one path that are kept.
+const FOLDERS_MAX: usize = 64;
 
 /// One tool.
 #[derive(Debug, Default)]
 pub(super) struct SeenTool {
     pub(super) calls: u64,
+    /// Calls whose arguments were read.
+    pub(super) seen: u64,
     /// Arguments were coerced.
     pub(super) is_coerced: bool,
     pub(super) arguments: BTreeMap<String, SeenArgument>,
@@ -49,8 +55,8 @@ pub(super) struct SeenArgument {
 pub(super) enum Limit {
     /// Real paths below these.
     Folders(Vec<String>),
-    /// Texts below these; where they lead was not recorded.
-    Prefixes(Vec<String>),
+    /// Paths below these as far as their texts say; where they led was not recorded.
+    Unproven(Vec<String>),
     Hosts(Vec<String>),
     Words(Vec<String>),
     /// Nothing to enforce; what to tell.
@@ -63,6 +69,7 @@ impl SeenTool {
         self.is_coerced |= is_edited;
         let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
         let Ok(arguments) = Document::read(decision.arguments.clone(), &whole) else { return };
+        self.seen += 1;
         // A secret may be told by the argument's name alone.
         let secrets = redact::json(decision.arguments.clone()).map(|found| found.secrets).unwrap_or_default();
         for (name, value) in arguments.root().members() {
@@ -108,17 +115,17 @@ impl SeenArgument {
     }
 
     /// What to require of it.
-    pub(super) fn limit(&self) -> Limit {
+    pub(super) fn limit(&self, places: &Places) -> Limit {
         if self.is_secret {
             return Limit::Told("looks like a credential; its values are not shown".into());
         }
         if self.is_mixed || self.texts.is_empty() || self.numbers.is_some() || !self.kinds.is_empty() {
             return Limit::Told(self.told());
         }
-        self.places().or_else(|| self.words()).unwrap_or_else(|| Limit::Told(self.told()))
+        self.places(places).or_else(|| self.words()).unwrap_or_else(|| Limit::Told(self.told()))
     }
 
-    fn places(&self) -> Option<Limit> {
+    fn places(&self, seen: &Places) -> Option<Limit> {
         if self.has_more {
             return None;
         }
@@ -127,14 +134,14 @@ impl SeenArgument {
             return (hosts.len() <= PLACES_MAX).then(|| Limit::Hosts(hosts.into_iter().collect()));
         }
         if let Some(real) = self.texts.values().map(Option::as_deref).collect::<Option<Vec<&str>>>() {
-            return roots(&real).map(Limit::Folders);
+            return roots(&real, seen).map(Limit::Folders);
         }
-        let is_plain = |text: &&String| {
+        let is_plain = |text: &&str| {
             text.starts_with('/') && text.len() > 1 && !text.split('/').any(|part| part == "..")
         };
-        let texts: Vec<&str> = self.texts.keys().map(String::as_str).collect();
-        let all = self.texts.keys().filter(is_plain).count() == texts.len();
-        all.then(|| roots(&texts)).flatten().map(Limit::Prefixes)
+        let known = self.texts.iter().map(|(text, real)| real.as_deref().unwrap_or(text));
+        let paths: Vec<&str> = known.collect();
+        paths.iter().all(is_plain).then(|| roots(&paths, seen)).flatten().map(Limit::Unproven)
     }
 
     fn words(&self) -> Option<Limit> {
@@ -166,12 +173,62 @@ impl SeenArgument {
     }
 }
 
+/// What all calls say of which paths are folders.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    folders: BTreeSet<String>,
+}
+
+impl Places {
+    /// What the world was asked for and no argument names is what a rule bounds: a folder.
+    pub(super) fn take(&mut self, decision: &Decision) {
+        let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+        let Ok(arguments) = Document::read(decision.arguments.clone(), &whole) else { return };
+        let mut texts = BTreeSet::new();
+        for (_, value) in arguments.root().members() {
+            texts.extend(value.as_str());
+            texts.extend(value.items().filter_map(|item| item.as_str()));
+        }
+        for (path, real) in &decision.answers.paths {
+            let real = real.as_ref().ok();
+            if !texts.contains(path.as_str()) {
+                self.folders.extend(std::iter::once(path).chain(real).cloned());
+            }
+            let seen = real.unwrap_or(path);
+            self.above(seen);
+        }
+        texts.into_iter().filter(|text| text.starts_with('/')).for_each(|text| self.above(text));
+    }
+
+    fn above(&mut self, path: &str) {
+        for (at, _) in path.match_indices('/').skip(1).take(FOLDERS_MAX) {
+            if self.folders.len() >= TEXTS_MAX {
+                return;
+            }
+            self.folders.extend(path.get(..at).filter(|folder| !folder.ends_with('/')).map(str::to_owned));
+        }
+    }
+
+    /// Its last part has the ending of a file's name, and nothing says that it is a folder all the same. Where this
+    /// errs the draft is too narrow, and who reads it widens it; a parent that was never asked for is too wide.
+    fn is_file(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
+        ending.is_some_and(|ending| {
+            ending.len() <= ENDING_BYTES_MAX
+                && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+                && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        }) && !self.folders.contains(path)
+    }
+}
+
 /// The folders that all of these lie in, one for each first part of a path; nothing where that is no limit.
-fn roots(paths: &[&str]) -> Option<Vec<String>> {
+fn roots(paths: &[&str], seen: &Places) -> Option<Vec<String>> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for path in paths {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-        let (first, folder) = (*parts.first()?, parts.get(..parts.len().saturating_sub(1).max(1))?.to_vec());
+        let own = parts.len() - usize::from(seen.is_file(path)).min(parts.len());
+        let (first, folder) = (*parts.first()?, parts.get(..own.max(1))?.to_vec());
         groups
             .entry(first)
             .and_modify(|common| {
@@ -190,16 +247,30 @@ mod tests {
 
     #[test]
     fn roots_are_the_deepest_common_folders() {
-        let roots = |paths: &[&str]| roots(paths).unwrap();
+        let roots = |paths: &[&str]| roots(paths, &Places::default()).unwrap();
         assert_eq!(roots(&["/work/a.txt", "/work/b/c.txt"]), ["/work"]);
         assert_eq!(roots(&["/work/b/a.txt", "/work/b/c.txt"]), ["/work/b"]);
-        assert_eq!(roots(&["/work/a", "/tmp/x/y", "/tmp/x/z"]), ["/tmp/x", "/work"]);
+        assert_eq!(roots(&["/work/a.txt", "/tmp/x/y", "/tmp/x/z"]), ["/tmp/x", "/work"]);
         assert_eq!(roots(&["/work"]), ["/work"]);
         assert_eq!(roots(&["/work", "/work/x/y"]), ["/work"]);
         let many: Vec<String> = (0..=PLACES_MAX).map(|number| format!("/{number}/x")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(super::roots(&many), None);
-        assert!(super::roots(many.get(1..).unwrap()).is_some());
+        assert_eq!(super::roots(&many, &Places::default()), None);
+        assert!(super::roots(many.get(1..).unwrap(), &Places::default()).is_some());
+    }
+
+    #[test]
+    fn a_folder_that_was_an_argument_is_not_widened_to_its_parent() {
+        let roots = |paths: &[&str], seen: &Places| roots(paths, seen).unwrap();
+        let mut seen = Places::default();
+        assert_eq!(roots(&["/tmp/x/work"], &seen), ["/tmp/x/work"], "nothing says that it is a file");
+        assert_eq!(roots(&["/tmp/x/work/"], &seen), ["/tmp/x/work"]);
+        assert_eq!(roots(&["/tmp/x/v1.2"], &seen), ["/tmp/x/v1.2"]);
+        assert_eq!(roots(&["/tmp/x/.git"], &seen), ["/tmp/x/.git"]);
+        assert_eq!(roots(&["/tmp/x/a.txt"], &seen), ["/tmp/x"]);
+        assert_eq!(roots(&["/tmp/x/conf.d"], &seen), ["/tmp/x"]);
+        seen.above("/tmp/x/conf.d/a.txt");
+        assert_eq!(roots(&["/tmp/x/conf.d"], &seen), ["/tmp/x/conf.d"], "another path lies below it");
     }
 
     fn argument(values: &[&str]) -> SeenArgument {
@@ -214,17 +285,30 @@ mod tests {
 
     #[test]
     fn values_suggest_limits() {
-        let prefixes = argument(&[r#""/work/a""#, r#""/work/b""#]).limit();
-        assert_eq!(prefixes, Limit::Prefixes(vec!["/work".into()]));
-        let hosts = argument(&[r#""https://A.example/x""#, r#""https://b.example""#]).limit();
+        let unproven = argument(&[r#""/work/a""#, r#""/work/b""#]).limit(&Places::default());
+        assert_eq!(unproven, Limit::Unproven(vec!["/work".into()]));
+        let hosts =
+            argument(&[r#""https://A.example/x""#, r#""https://b.example""#]).limit(&Places::default());
         assert_eq!(hosts, Limit::Hosts(vec!["a.example".into(), "b.example".into()]));
         let five = [r#""fast""#, r#""slow""#, r#""fast""#, r#""fast""#, r#""fast""#];
-        assert_eq!(argument(&five).limit(), Limit::Words(vec!["fast".into(), "slow".into()]));
-        assert_eq!(argument(&five[..4]).limit(), Limit::Told("2 different texts".into()));
-        assert_eq!(argument(&["1", "2.5"]).limit(), Limit::Told("numbers from 1 to 2.5".into()));
-        assert_eq!(argument(&[r#""a""#, "[\"b\"]"]).limit(), Limit::Told("2 different texts".into()));
-        assert_eq!(argument(&["true", "{}"]).limit(), Limit::Told("objects, true or false".into()));
-        let climbs = argument(&[r#""/work/../etc""#]).limit();
+        assert_eq!(
+            argument(&five).limit(&Places::default()),
+            Limit::Words(vec!["fast".into(), "slow".into()])
+        );
+        assert_eq!(argument(&five[..4]).limit(&Places::default()), Limit::Told("2 different texts".into()));
+        assert_eq!(
+            argument(&["1", "2.5"]).limit(&Places::default()),
+            Limit::Told("numbers from 1 to 2.5".into())
+        );
+        assert_eq!(
+            argument(&[r#""a""#, "[\"b\"]"]).limit(&Places::default()),
+            Limit::Told("2 different texts".into())
+        );
+        assert_eq!(
+            argument(&["true", "{}"]).limit(&Places::default()),
+            Limit::Told("objects, true or false".into())
+        );
+        let climbs = argument(&[r#""/work/../etc""#]).limit(&Places::default());
         assert_eq!(climbs, Limit::Told("one text".into()));
     }
 }

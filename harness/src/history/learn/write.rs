@@ -6,12 +6,25 @@ use super::Learned;
 use super::seen::{Limit, SeenArgument, SeenTool};
 use crate::history::line::utc;
 
+/// A policy file.
+pub(super) struct Draft {
+    pub(super) text: String,
+    /// Rules about paths of which the record does not say where they led.
+    pub(super) unproven: BTreeSet<String>,
+}
+
 /// The whole policy file.
-pub(super) fn policy(learned: &Learned) -> String {
+pub(super) fn policy(learned: &Learned) -> Draft {
     let servers: BTreeSet<&String> = learned.tools.keys().map(|(server, _)| server).collect();
     let mut text = head(learned);
-    text.push_str("framegate: 1\ndefault: deny\ntools:\n");
-    let mut rules = Rules { learned, text: String::new(), names: BTreeSet::new() };
+    let is_written = |name: &str, tool: &SeenTool| tool.seen > 0 && !name.contains(['*', '?', '/']);
+    let none = !learned.tools.iter().any(|((_, name), tool)| is_written(name, tool));
+    text.push_str(if none {
+        "framegate: 1\ndefault: deny\ntools: {}\n"
+    } else {
+        "framegate: 1\ndefault: deny\ntools:\n"
+    });
+    let mut rules = Rules { learned, text: String::new(), names: BTreeSet::new(), unproven: BTreeSet::new() };
     for ((server, name), tool) in &learned.tools {
         if name.contains(['*', '?', '/']) {
             text.push_str(&format!(
@@ -26,13 +39,26 @@ pub(super) fn policy(learned: &Learned) -> String {
             Some(arguments) => format!("{{ arguments: {arguments} }}"),
             None => "{}".to_owned(),
         };
-        text.push_str(&format!("  {}: {options}  # {}\n", quoted(&key), calls(tool.calls)));
+        if tool.seen == 0 {
+            // A tool without a rule may be called with anything, and nobody ever saw what.
+            text.push_str(&format!(
+                "  # {}: {options}  # {}, and their arguments are not in the record: left out, for no rule could limit them\n",
+                shown(&quoted(&key)),
+                calls(tool.calls)
+            ));
+            continue;
+        }
+        let unseen = match tool.calls - tool.seen {
+            0 => String::new(),
+            unseen => format!(", the arguments of {unseen} are not in the record"),
+        };
+        text.push_str(&format!("  {}: {options}  # {}{unseen}\n", quoted(&key), calls(tool.calls)));
         rules.tool(&key, name, tool);
     }
     if rules.has_rule() {
         text.push_str("rules:\n");
     }
-    text + &rules.text
+    Draft { text: text + &rules.text, unproven: rules.unproven }
 }
 
 fn head(learned: &Learned) -> String {
@@ -42,7 +68,7 @@ fn head(learned: &Learned) -> String {
         "# DRAFT, learned by `framegate replay --learn`; it enforces what happened to be called, not what is right.\n\
          # Read every line, widen or narrow it, then try it: framegate replay --policy THIS\n\
          # It rests on {} that were allowed, in {}, {} to {}.\n\
-         # Whatever was not called is refused.\n",
+         # Whatever was not called is refused. An argument that has no rule below is not limited at all.\n",
         calls(learned.calls),
         count(learned.sessions.len(), "session"),
         day(&from),
@@ -50,7 +76,7 @@ fn head(learned: &Learned) -> String {
     );
     if learned.unseen > 0 {
         text.push_str(&format!(
-            "# The arguments of {} are not in the record any more.\n",
+            "# The arguments of {} are not in the record: never kept, deleted or redacted.\n",
             calls(learned.unseen)
         ));
     }
@@ -61,6 +87,7 @@ struct Rules<'l> {
     learned: &'l Learned,
     text: String,
     names: BTreeSet<String>,
+    unproven: BTreeSet<String>,
 }
 
 impl Rules<'_> {
@@ -71,9 +98,10 @@ impl Rules<'_> {
     fn tool(&mut self, key: &str, name: &str, tool: &SeenTool) {
         for (argument, seen) in &tool.arguments {
             let rule = self.name(name, argument);
-            let seen_in = format!("in {} of {}", seen.calls, calls(tool.calls));
-            let Some((that, what)) = condition(argument, seen) else {
-                let told = match seen.limit() {
+            let seen_in = format!("in {} of {}", seen.calls, calls(tool.seen));
+            let limit = seen.limit(&self.learned.places);
+            let Some((that, what)) = condition(argument, seen, &limit) else {
+                let told = match limit {
                     Limit::Told(told) => told,
                     _ => "its name cannot be written in an expression".to_owned(),
                 };
@@ -91,7 +119,13 @@ impl Rules<'_> {
                 ));
                 continue;
             }
-            let when = if seen.calls < tool.calls {
+            if matches!(limit, Limit::Unproven(_)) {
+                self.text.push_str(
+                    "  # Where these paths led is not in the record: that this rule allows all of these calls is not proved.\n",
+                );
+                self.unproven.insert(rule.clone());
+            }
+            let when = if seen.calls < tool.seen {
                 format!("    when: has(args.{argument})\n")
             } else {
                 String::new()
@@ -121,38 +155,24 @@ impl Rules<'_> {
 }
 
 /// What must hold of an argument, and that in words.
-fn condition(argument: &str, seen: &SeenArgument) -> Option<(String, String)> {
+fn condition(argument: &str, seen: &SeenArgument, limit: &Limit) -> Option<(String, String)> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !argument.starts_with(|c: char| c.is_ascii_alphabetic()) || !argument.chars().all(is_plain) {
         return None;
     }
     let value = if seen.is_list { "it".to_owned() } else { format!("args.{argument}") };
-    let (holds, what) = match seen.limit() {
-        Limit::Folders(folders) => (
-            format!("within({value}, {})", list(&folders)),
+    let (holds, what) = match limit {
+        // Also where nothing proves it: a comparison of texts would let links and `%2e%2e` through.
+        Limit::Folders(folders) | Limit::Unproven(folders) => (
+            format!("within({value}, {})", list(folders)),
             format!("Only paths below {}.", folders.join(", ")),
         ),
-        Limit::Prefixes(folders) => {
-            // Where these paths lead is not in the record, so it cannot be asked; `within` would be better.
-            let below = |folder: &String| {
-                format!(
-                    "{value} == {} || {value}.startsWith({})",
-                    literal(folder),
-                    literal(&format!("{folder}/"))
-                )
-            };
-            let any = folders.iter().map(below).collect::<Vec<_>>().join(" || ");
-            (
-                format!("({any}) && !{value}.contains(\"..\")"),
-                format!("Only paths below {}.", folders.join(", ")),
-            )
-        }
         Limit::Hosts(hosts) => (
-            format!("host({value}) in [{}]", list(&hosts)),
+            format!("host({value}) in [{}]", list(hosts)),
             format!("Only these hosts: {}.", hosts.join(", ")),
         ),
         Limit::Words(words) => {
-            (format!("{value} in [{}]", list(&words)), format!("Only these values: {}.", words.join(", ")))
+            (format!("{value} in [{}]", list(words)), format!("Only these values: {}.", words.join(", ")))
         }
         Limit::Told(_) => return None,
     };
