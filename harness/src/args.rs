@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::approve::{AskSettings, Carrier};
 use crate::calls::{Level, LogArguments, LogFormat};
@@ -313,6 +314,55 @@ pub(crate) struct StoreArgs {
     /// Say in each call's result (`_meta`) where it is recorded
     #[arg(long, env = "FRAMEGATE_ANNOTATE", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub(crate) annotate: bool,
+
+    /// Which of these were given, so that none of them is without effect in silence.
+    #[arg(skip)]
+    pub(crate) given: GivenStore,
+}
+
+/// Options of the record beside `--store` that were given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GivenStore {
+    /// On the command line, as `--sign-key`.
+    pub(crate) typed: Vec<String>,
+    /// By a variable, as `FRAMEGATE_SIGN_KEY`.
+    pub(crate) variables: Vec<String>,
+}
+
+/// By their names here.
+const STORE_OPTIONS: [&str; 7] =
+    ["store_content", "store_failure", "durability", "store_age", "store_size", "sign_key", "annotate"];
+
+impl GivenStore {
+    /// Of the matches of `run`.
+    fn of(matches: &ArgMatches) -> GivenStore {
+        let mut given = GivenStore::default();
+        for id in STORE_OPTIONS {
+            match matches.value_source(id) {
+                Some(ValueSource::CommandLine) => given.typed.push(format!("--{}", id.replace('_', "-"))),
+                Some(ValueSource::EnvVariable) if id != "annotate" || matches.get_flag(id) => {
+                    given.variables.push(format!("FRAMEGATE_{}", id.to_ascii_uppercase()));
+                }
+                _ => {}
+            }
+        }
+        given
+    }
+}
+
+impl Cli {
+    /// What was typed, and what of it.
+    ///
+    /// # Errors
+    /// When it cannot be parsed; or help was asked for.
+    pub(crate) fn typed(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+        let matches = Cli::command().try_get_matches_from(words)?;
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        if let (Command::Run(run), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
+            run.store.given = GivenStore::of(matches);
+        }
+        Ok(cli)
+    }
 }
 
 /// Which policy, and the facts it decides by.
@@ -449,7 +499,7 @@ pub(crate) struct TestArgs {
 /// `framegate verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// A store, or JSON lines of one; `-` is stdin [default: the record in the user's state folder]
+    /// A store, or JSON lines of one; `-` is stdin [default: FRAMEGATE_STORE, else the one in the user's state folder]
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -527,23 +577,29 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "WHAT", default_value = "redacted")]
     pub(crate) arguments: ShownArguments,
 
-    /// The record [default: the one that `run` writes where none is named]; JSON lines too, `-` from stdin
+    /// The record [default: FRAMEGATE_STORE, else the one in the user's state folder]; JSON lines too, `-` from stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+fn record_number(text: &str) -> Result<u64, String> {
+    let why = "the record's number comes first, as `framegate log` shows it, and then the file: framegate show 4711 record.db";
+    text.parse().map_err(|_| why.to_owned())
 }
 
 /// `framegate show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// The record's number
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = record_number)]
     pub(crate) id: u64,
 
-    /// What is shown of arguments and results: all but what looks like a credential, or all
+    /// What is shown of arguments, of results and of what was said of them: nothing, all but what looks like a
+    /// credential, or all
     #[arg(long, value_name = "WHAT", default_value = "redacted")]
     pub(crate) arguments: ShownArguments,
 
-    /// The record [default: the one that `run` writes where none is named]; JSON lines too
+    /// The record [default: FRAMEGATE_STORE, else the one in the user's state folder]; JSON lines too
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -569,7 +625,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The record [default: the one that `run` writes where none is named]; JSON lines too, `-` from stdin
+    /// The record [default: FRAMEGATE_STORE, else the one in the user's state folder]; JSON lines too, `-` from stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }

@@ -233,3 +233,25 @@ fn the_record_of_whoever_says_nothing_is_in_the_state_directory_and_private() {
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
     assert_eq!(one(&Stored::read(&file).unwrap(), "session")["content"], "full");
 }
+
+#[test]
+fn options_of_a_record_that_is_not_kept_are_not_ignored_in_silence() {
+    let run = |options: &[&str], variables: &[(&str, &str)]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+        command.args(["run", "--grace", "0"]).args(options).args(["--", "cat"]).env_remove("FRAMEGATE_STORE");
+        let output =
+            command.envs(variables.iter().copied()).stdin(std::process::Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for options in
+        [&["--sign-key", "/no/such"][..], &["--annotate"], &["--store", "none", "--durability", "full"]]
+    {
+        let (code, said) = run(options, &[]);
+        assert!(
+            code == Some(2) && said.contains("about the record of decisions"),
+            "{options:?} {code:?} {said}"
+        );
+    }
+    let (code, said) = run(&[], &[("FRAMEGATE_SIGN_KEY", "/no/such")]);
+    assert!(code == Some(0) && said.contains("FRAMEGATE_SIGN_KEY sets nothing"), "{code:?} {said}");
+}

@@ -17,13 +17,13 @@ pub(crate) mod verify;
 
 use std::io::{IsTerminal, Write};
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use crate::args::{Cli, Command};
 use crate::exit::Exit;
 
 pub(crate) fn main() -> Exit {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::typed(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to stdout and are no error; nothing is to be done if printing fails.

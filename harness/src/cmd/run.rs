@@ -108,6 +108,9 @@ fn prepare(
     settings: &mut Settings,
 ) -> Result<Option<Arc<StoreLedger>>, (String, Exit)> {
     let (guard, stamp) = guarded(args, name, log).map_err(|why| (why, Exit::Policy))?.unzip();
+    let ignored =
+        StoreSettings::without_effect(&args.store, guard.is_some()).map_err(|why| (why, Exit::Usage))?;
+    ignored.iter().for_each(|warning| log.say(Level::Warn, warning));
     let ledger = recording(args, guard.as_ref(), name, log).map_err(|why| (why, Exit::File))?;
     let without_policy = guard.is_none();
     let guard = match (guard, &ledger) {

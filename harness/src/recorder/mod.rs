@@ -29,4 +29,4 @@ mod thread;
 pub(crate) use entropy::entropy;
 pub(crate) use flow::{Fidelity, peer};
 pub(crate) use ledger::StoreLedger;
-pub(crate) use settings::{StoreSettings, default_file};
+pub(crate) use settings::StoreSettings;

@@ -63,10 +63,9 @@ impl StoreSettings {
     /// When nothing says where the record is to be kept, or the key to sign it cannot be read.
     pub(crate) fn of(args: &StoreArgs, has_policy: bool, monitors: bool) -> Result<Option<Self>, String> {
         let file = match &args.store {
-            Some(file) if file.as_os_str() == "none" => return Ok(None),
+            _ if !Self::is_kept(args, has_policy) => return Ok(None),
             Some(file) => file.clone(),
-            None if has_policy => default_file()?,
-            None => return Ok(None),
+            None => default_file()?,
         };
         let keep = match args.store_content {
             StoreContent::Full => Keep::Full,
@@ -89,6 +88,34 @@ impl StoreSettings {
         let limits = Limits { age: args.store_age, bytes };
         let key = args.sign_key.as_deref().map(sign_key::read).transpose()?;
         Ok(Some(Self { file, keep, on_failure, durability, limits, key }))
+    }
+
+    fn is_kept(args: &StoreArgs, has_policy: bool) -> bool {
+        args.store.as_ref().map_or(has_policy, |file| file.as_os_str() != "none")
+    }
+
+    /// Options of a record that is not kept have no effect. Whoever typed `--sign-key` believes that there is a signed
+    /// record; a variable may be meant for other servers of the same client.
+    ///
+    /// # Errors
+    /// What to say of those that were typed; what to warn of otherwise.
+    pub(crate) fn without_effect(args: &StoreArgs, has_policy: bool) -> Result<Option<String>, String> {
+        if Self::is_kept(args, has_policy) {
+            return Ok(None);
+        }
+        let about = |given: &[String]| {
+            let (is, sets) = if given.len() == 1 { ("is", "sets") } else { ("are", "set") };
+            (given.join(", "), is, sets)
+        };
+        let why = if args.store.is_some() { "--store none" } else { "no policy and no --store" };
+        if !args.given.typed.is_empty() {
+            let (names, is, _) = about(&args.given.typed);
+            return Err(format!(
+                "{names} {is} about the record of decisions, and none is kept ({why}): add --store FILE"
+            ));
+        }
+        let (names, _, sets) = about(&args.given.variables);
+        Ok((!names.is_empty()).then(|| format!("{names} {sets} nothing: no record is kept ({why})")))
     }
 }
 
@@ -113,7 +140,7 @@ impl Redact for Credentials {
 ///
 /// # Errors
 /// When nothing says where that is.
-pub(crate) fn default_file() -> Result<PathBuf, String> {
+fn default_file() -> Result<PathBuf, String> {
     let none = "there is no place for the record of decisions: neither XDG_STATE_HOME nor HOME is set; give --store FILE, or --store none to keep no record";
     store_path::default_path().ok_or_else(|| none.to_owned())
 }
@@ -121,6 +148,7 @@ pub(crate) fn default_file() -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::GivenStore;
 
     fn args(store: Option<&str>, store_failure: Option<StoreFailure>) -> StoreArgs {
         StoreArgs {
@@ -132,6 +160,7 @@ mod tests {
             store_size: None,
             sign_key: None,
             annotate: false,
+            given: GivenStore::default(),
         }
     }
 
@@ -145,6 +174,41 @@ mod tests {
         assert_eq!(file(Some("none"), true), None);
         assert_eq!(file(Some("r.db"), false), Some("r.db".into()));
         assert!(file(None, true).is_none_or(|file| file.ends_with("framegate/record.db")));
+    }
+
+    #[test]
+    fn options_of_a_record_that_is_not_kept_are_an_error_and_variables_a_warning() {
+        let said = |store, has_policy, typed: &[&str], variables: &[&str]| {
+            let strings = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let given = GivenStore { typed: strings(typed), variables: strings(variables) };
+            StoreSettings::without_effect(&StoreArgs { given, ..args(store, None) }, has_policy)
+        };
+        let (typed, variable) = (["--sign-key"], ["FRAMEGATE_DURABILITY"]);
+        assert_eq!(said(None, true, &typed, &variable), Ok(None));
+        assert_eq!(said(Some("r.db"), false, &typed, &variable), Ok(None));
+        assert_eq!(said(Some("none"), true, &[], &[]), Ok(None));
+        let why = said(None, false, &typed, &variable).unwrap_err();
+        assert!(why.starts_with("--sign-key is about the record") && why.contains("no policy"), "{why}");
+        assert!(said(Some("none"), true, &typed, &[]).unwrap_err().contains("--store none"));
+        let warning = said(None, false, &[], &variable).unwrap().unwrap();
+        assert!(warning.starts_with("FRAMEGATE_DURABILITY sets nothing"), "{warning}");
+    }
+
+    #[test]
+    fn what_was_typed_is_told_from_what_was_not() {
+        let given = |words: &[&str]| {
+            let words = ["framegate", "run"].iter().chain(words).chain(&["--", "x"]).map(Into::into);
+            let crate::args::Command::Run(run) = crate::args::Cli::typed(words).unwrap().command else {
+                panic!()
+            };
+            run.store.given.typed
+        };
+        assert_eq!(given(&["--store", "r.db"]), Vec::<String>::new());
+        let all = ["--store-content", "full", "--store-failure", "allow", "--durability", "normal"];
+        let more = ["--store-age", "1d", "--store-size", "1", "--sign-key", "k", "--annotate"];
+        let words = [&all[..], &more[..]].concat();
+        let expected: Vec<&str> = words.iter().copied().filter(|word| word.starts_with("--")).collect();
+        assert_eq!(given(&words), expected);
     }
 
     #[test]
