@@ -10,6 +10,24 @@ pub(crate) fn default_path() -> Option<PathBuf> {
     in_state(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
 }
 
+/// The record that is read where none is named: that of `run` with the same variables.
+///
+/// # Errors
+/// When nothing says where it is, or there is none yet.
+pub(crate) fn to_read() -> Result<PathBuf, String> {
+    let path = named(std::env::var_os("FRAMEGATE_STORE")).or_else(default_path);
+    let path = path.ok_or("there is no home to look for a record in; name the file")?;
+    if !path.exists() {
+        return Err(format!("there is no record yet at `{}`; name the file", path.display()));
+    }
+    Ok(path)
+}
+
+/// Sessions that keep no record have written none: whoever reads looks for one of others.
+fn named(variable: Option<OsString>) -> Option<PathBuf> {
+    variable.filter(|name| !name.is_empty() && name != "none").map(PathBuf::from)
+}
+
 fn in_state(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     // The XDG specification: a relative path is to be ignored.
     let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
@@ -31,6 +49,12 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_names_the_record_that_is_read() {
+        assert_eq!(named(Some("/x/r.db".into())), Some("/x/r.db".into()));
+        assert_eq!((named(Some("none".into())), named(Some("".into())), named(None)), (None, None, None));
+    }
 
     #[test]
     fn the_state_folder_is_the_users() {

@@ -14,7 +14,7 @@ use crate::history::call::{Backwards, Forwards, RecordedCall, time_of};
 use crate::history::choice::Choice;
 use crate::history::file::RecordFile;
 use crate::history::line::{Line, Whole, table};
-use crate::recorder::default_file;
+use crate::store_path;
 
 /// How often a followed record is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -26,11 +26,11 @@ pub(crate) fn main(args: &LogArgs) -> Exit {
     }
 }
 
-/// The file that was named, or the one that `run` writes where none is.
+/// The file that was named, or the one that `run` writes.
 pub(crate) fn record_file(typed: Option<&PathBuf>) -> Result<(RecordFile, PathBuf), Failure> {
     let path = match typed {
         Some(path) => path.clone(),
-        None => default_file().map_err(|text| Failure { exit: Exit::File, text })?,
+        None => store_path::to_read().map_err(|text| Failure { exit: Exit::File, text })?,
     };
     let file = RecordFile::open(&path).map_err(|why| store_failure(&path, &why))?;
     Ok((file, path))

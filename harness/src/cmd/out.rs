@@ -86,8 +86,10 @@ pub(crate) fn store_failure(path: &Path, why: &StoreError) -> Failure {
         }
         _ => Exit::File,
     };
-    // SQLite names what it finds in the file: it begins no line of its own.
-    Failure { exit, text: visible(format!("`{}`: {why}", path.display())) }
+    let (path, why) = (format!("`{}`", path.display()), why.to_string());
+    // Some say the path themselves. SQLite names what it finds in the file: it begins no line of its own.
+    let text = if why.contains(&path) { why } else { format!("{path}: {why}") };
+    Failure { exit, text: visible(text) }
 }
 
 /// The next line without its end; `None` at the end of the input, `Some(None)` for one of more than `max` bytes.

@@ -84,13 +84,7 @@ fn place(args: &VerifyArgs) -> Result<PathBuf, Failure> {
     if let Some(path) = &args.file {
         return Ok(path.clone());
     }
-    let fail = |text| Failure { exit: Exit::File, text };
-    let path = store_path::default_path()
-        .ok_or_else(|| fail("there is no home to look for a record in; name the file".to_owned()))?;
-    if !path.exists() {
-        return Err(fail(format!("there is no record yet at `{}`; name the file", path.display())));
-    }
-    Ok(path)
+    store_path::to_read().map_err(|text| Failure { exit: Exit::File, text })
 }
 
 /// Verifies a file of either sort, or stdin.
