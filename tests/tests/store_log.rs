@@ -173,6 +173,58 @@ fn one_decision_is_shown_in_full() {
     assert_eq!(none.status.code(), Some(65), "{none:?}");
 }
 
+/// A command of ours, with no record of this machine's user in its way.
+fn plain(words: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+    command.args(words).env("XDG_STATE_HOME", "/no/such").env_remove("FRAMEGATE_STORE").stdin(Stdio::null());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+}
+
+#[test]
+fn what_a_record_is_read_by_is_what_run_writes_by() {
+    let session = played(&[]);
+    let file = session.file().display().to_string();
+    for words in [&["log"][..], &["show", "2"], &["verify"], &["replay"]] {
+        let (code, said) = plain(words, &[("FRAMEGATE_STORE", &file)]);
+        assert_eq!(code, Some(0), "{words:?}: {said}");
+        for variables in [&[][..], &[("FRAMEGATE_STORE", "none")]] {
+            let (code, said) = plain(words, variables);
+            assert_eq!(code, Some(74), "{words:?}: {said}");
+            let path = "there is no record yet at `/no/such/framegate/record.db`";
+            assert!(said.contains(path) && said.matches("/no/such").count() == 1, "{words:?}: {said}");
+        }
+        let (_, said) = plain(&[words, &["/no/such.db"]].concat(), &[]);
+        assert_eq!(said.matches("/no/such.db").count(), 1, "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn show_shows_no_arguments_where_none_are_wanted() {
+    let session = played(&[]);
+    let calls = session.json(&["log", "--json"]);
+    let seq = calls[3]["seq"].to_string();
+    let said = session.said(&["show", &seq, "--arguments", "none"]);
+    assert!(!said.contains("/etc/passwd") && said.contains("arguments  (not shown)"), "{said}");
+    assert!(said.contains("deny (inside)"), "{said}");
+}
+
+#[test]
+fn show_says_which_policy_and_shows_its_lines() {
+    let session = played(&[]);
+    let calls = session.json(&["log", "--json"]);
+    let said = session.said(&["show", &calls[3]["seq"].to_string()]);
+    let (_, rest) = said.split_once("SHA-256 ").unwrap();
+    let (sha256, rest) = rest.split_once(", its text is record ").unwrap();
+    assert_eq!(sha256.len(), 64, "{said}");
+    let number = rest.lines().next().unwrap();
+    let text = session.said(&["show", number]);
+    assert!(text.contains("framegate: 1\n           facts: {") && !text.contains('\u{fffd}'), "{text}");
+    let file = session.file().display().to_string();
+    let (code, said) = plain(&["show", &file, number], &[]);
+    assert!(code == Some(2) && said.contains("the record's number comes first"), "{said}");
+}
+
 #[test]
 fn every_decision_comes_out_again_from_its_record() {
     let session = played(&["--fact", "limit=4"]);
@@ -307,8 +359,10 @@ fn a_draft_leaves_out_tools_whose_arguments_nobody_saw() {
     };
     assert!(checked(&draft).status.success(), "{draft}");
 
-    let mut session =
-        Session { guarded: started(&session.folder, Some(POLICY), &["--name", "files"]), folder: session.folder };
+    let mut session = Session {
+        guarded: started(&session.folder, Some(POLICY), &["--name", "files"]),
+        folder: session.folder,
+    };
     session.guarded.call("1", "look", r#"{"path":"/tmp/a"}"#);
     session.guarded.end();
     draft = session.said(&["replay", "--learn"]);

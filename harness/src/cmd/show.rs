@@ -33,12 +33,9 @@ fn show(args: &ShowArgs, out: &mut Out) -> Result<(), Failure> {
         let text = format!("`{}` has no record {}; see framegate log", path.display(), args.id);
         Failure { exit: Exit::Data, text }
     })?;
-    let mut page = Page {
-        retracer: Retracer::new(&file),
-        is_full: args.arguments == ShownArguments::Full,
-        lines: Vec::new(),
-    };
-    page.record(&row, &file).map_err(failure)?;
+    let mut page =
+        Page { retracer: Retracer::new(&file), file: &file, shown: args.arguments, lines: Vec::new() };
+    page.record(&row).map_err(failure)?;
     let written = page.lines.iter().try_for_each(|line| out.line(&visible(line.clone())));
     written.and_then(|()| out.flush()).map_err(|why: io::Error| Failure::stdout(&why))
 }
@@ -68,17 +65,18 @@ fn end_of(file: &RecordFile, call: &Record) -> Result<Option<Record>, StoreError
 
 struct Page<'f> {
     retracer: Retracer<'f, RecordFile>,
-    is_full: bool,
+    file: &'f RecordFile,
+    shown: ShownArguments,
     lines: Vec<String>,
 }
 
 impl Page<'_> {
-    fn record(&mut self, row: &Row, file: &RecordFile) -> Result<(), StoreError> {
+    fn record(&mut self, row: &Row) -> Result<(), StoreError> {
         let record = row.record()?;
         let time = record.time().0;
         self.lines.push(format!("{} {}, {} ({})", record.kind(), row.seq, local(time), utc(time)));
         if record.kind() == "call" {
-            let end = end_of(file, &record)?;
+            let end = end_of(self.file, &record)?;
             self.call(&RecordedCall { record: record.clone(), hash: row.hash, end })?;
         } else {
             self.members(&record)?;
@@ -146,8 +144,14 @@ impl Page<'_> {
                 if finding.get("monitor") == Some(&Value::Bool(true)) { ", only monitored" } else { "" };
             let reason = text("reason");
             let prefix = format!("{}: ", text("check"));
+            let what = format!("  {} [{}{trial}]", text("check"), text("effect"));
+            if self.shown == ShownArguments::None {
+                // A reason quotes what it is about.
+                self.lines.push(what);
+                continue;
+            }
             let said = self.clean(reason.strip_prefix(&prefix).unwrap_or(reason));
-            self.lines.push(format!("  {} [{}{trial}]: {said}", text("check"), text("effect")));
+            self.lines.push(format!("{what}: {said}"));
             if !text("advice").is_empty() {
                 self.lines.push(format!("    next: {}", text("advice")));
             }
@@ -174,9 +178,20 @@ impl Page<'_> {
                 let rules = if rules.is_empty() { String::new() } else { format!(": {}", rules.join(", ")) };
                 let mode = if context.is_monitoring { ", monitored" } else { "" };
                 self.lines.push(field("policy", &format!("{}{mode}{rules}", policy.name())));
+                self.policy_text(context.seq)?;
             }
             Err(Missing::NoPolicy) => self.lines.push(field("policy", "none")),
             Err(why) => self.lines.push(field("policy", &format!("({why})"))),
+        }
+        Ok(())
+    }
+
+    /// Which text that was: a name says nothing of what stood in the file then.
+    fn policy_text(&mut self, context: u64) -> Result<(), StoreError> {
+        let Some(row) = self.file.row(context)? else { return Ok(()) };
+        let context = row.record()?;
+        if let (Some(sha256), Some(text)) = (context.text("policy_sha256"), context.number("policy")) {
+            self.lines.push(field("", &format!("SHA-256 {sha256}, its text is record {text}")));
         }
         Ok(())
     }
@@ -195,14 +210,23 @@ impl Page<'_> {
     fn content(&mut self, record: &Record, name: &str, title: &str) -> Result<(), StoreError> {
         let text = match self.retracer.kept(record, name)? {
             Ok(None) => return Ok(()),
+            // Policies and definitions are no call's.
+            Ok(Some(_)) if self.shown == ShownArguments::None && record.kind() != "text" => {
+                "(not shown)".to_owned()
+            }
             Ok(Some(bytes)) if name == "frame" || name == "out" => hex(&bytes),
             Ok(Some(bytes)) => {
-                let cleaned = if self.is_full { None } else { redact::bytes(&bytes) };
+                let cleaned = if self.is_full() { None } else { redact::bytes(&bytes) };
                 String::from_utf8_lossy(&cleaned.unwrap_or_else(|| bytes.to_vec())).into_owned()
             }
             Err(why) => format!("({why})"),
         };
-        self.lines.push(field(title, &clip(&text, SHOWN_CHARS)));
+        // Lines of a content stand under its first one, so that none passes for a field of ours.
+        let text = clip(&text, SHOWN_CHARS);
+        let titles = std::iter::once(title).chain(std::iter::repeat(""));
+        self.lines.extend(
+            titles.zip(text.trim_end_matches('\n').split('\n')).map(|(title, line)| field(title, line)),
+        );
         Ok(())
     }
 
@@ -234,8 +258,12 @@ impl Page<'_> {
         Ok(())
     }
 
+    fn is_full(&self) -> bool {
+        self.shown == ShownArguments::Full
+    }
+
     fn clean(&self, text: &str) -> String {
-        if self.is_full { text.to_owned() } else { redact::text(text).into_owned() }
+        if self.is_full() { text.to_owned() } else { redact::text(text).into_owned() }
     }
 }
 
