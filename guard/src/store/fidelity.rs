@@ -179,12 +179,15 @@ fn frame(body: &Body<'_>, contents: &[RawContent]) -> Option<FrameRow> {
         received: hash(contents, "frame"),
         out: hash(contents, "out"),
         sent,
-        by: by(body),
+        by: by(body, sent),
     })
 }
 
-/// The rule, or the rules that failed, or the reason.
-fn by(body: &Body<'_>) -> String {
+/// What changed it, as it is named where it was asked for; else the rule, or the rules that failed, or the reason.
+fn by(body: &Body<'_>, sent: Sent) -> String {
+    if let Some(known) = part(body, sent) {
+        return known.to_owned();
+    }
     let failed = value(body, "failed");
     let failed: Vec<&str> =
         failed.as_ref().and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -193,6 +196,26 @@ fn by(body: &Body<'_>) -> String {
         .or_else(|| text(body, "reason"))
         .or_else(|| text(body, "how").filter(|how| how != "done"))
         .unwrap_or_default()
+}
+
+/// The option or the part of a policy that changes frames of this kind.
+fn part(body: &Body<'_>, sent: Sent) -> Option<&'static str> {
+    let text = |key| text(body, key).unwrap_or_default();
+    let is_edited = sent == Sent::Edited;
+    Some(match &*body.kind {
+        "call" if is_edited && body.commitments.iter().any(|(name, _)| name == "edited") => {
+            "arguments: coerce"
+        }
+        // A retry carries what its user said, and what is ours is cut out of it.
+        "call" if is_edited => "a person's reply, cut out",
+        "end" if is_edited && matches!(&*text("how"), "done" | "tool error" | "task") => "--annotate",
+        "method" if text("from") == "server" => "server_requests:",
+        "method" => "methods:",
+        "frame" if is_edited && text("method") == "tools/list" => "hidden tools or show_rules",
+        "frame" if text("reason") == "made" => "a message of framegate's own",
+        "frame" if text("reason") == "answered" => "an answer of framegate's own",
+        _ => return None,
+    })
 }
 
 fn segment(body: &Body<'_>, flow: &Value, key: &str, from: From) -> Option<Segment> {
@@ -279,6 +302,36 @@ mod tests {
         assert!(matches!(found.as_slice(), [Found::Frame(FrameRow { sent: Sent::Edited, .. })]), "{found:?}");
         let (found, _) = watched(&Entry::new("end").number("call", 5).text("how", "lost"));
         assert_eq!(found, []);
+    }
+
+    #[test]
+    fn what_changed_a_frame_is_named_as_it_was_asked_for() {
+        let by = |entry: &Entry| match watched(entry).0.as_slice() {
+            [Found::Frame(row)] => row.by.clone(),
+            other => panic!("{other:?}"),
+        };
+        let call = || Entry::new("call").text("tool", "x").text("sent", "edited").content("out", bytes(2));
+        assert_eq!(by(&call().content("edited", bytes(3))), "arguments: coerce");
+        assert_eq!(by(&call()), "a person's reply, cut out");
+        let end = Entry::new("end").number("call", 5).text("how", "tool error").content("frame", bytes(1));
+        assert_eq!(by(&end.clone().content("out", bytes(2))), "--annotate");
+        assert_eq!(by(&end), "tool error", "it went on as it came");
+        let frame = |reason: &str, sent: &str| {
+            Entry::new("frame")
+                .text("from", "server")
+                .text("method", "tools/list")
+                .text("reason", reason)
+                .text("sent", sent)
+        };
+        assert_eq!(by(&frame("edited", "edited")), "hidden tools or show_rules");
+        assert_eq!(by(&frame("made", "ours")), "a message of framegate's own");
+        assert_eq!(by(&frame("dropped", "no")), "dropped");
+        let method =
+            |from: &str| Entry::new("method").text("from", from).text("method", "x/y").text("sent", "no");
+        assert_eq!(
+            (by(&method("client")), by(&method("server"))),
+            ("methods:".into(), "server_requests:".into())
+        );
     }
 
     #[test]
