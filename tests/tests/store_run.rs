@@ -206,6 +206,9 @@ fn content_is_kept_as_asked() {
         let call = one(&stored, "call");
         assert!(call["x"]["arguments"].is_string(), "committed to in any case");
         assert_eq!(stored.content(call, "arguments").as_deref(), arguments, "{content}");
+        // A policy is no call's: without it nobody can say later what was decided by.
+        let text = stored.of("text").find(|text| text["what"] == "policy").unwrap();
+        assert_eq!(stored.content(text, "text").as_deref(), Some(POLICY), "{content}");
     }
 }
 

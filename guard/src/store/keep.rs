@@ -13,7 +13,8 @@ pub enum Keep {
     Full,
     /// All of it without what looks like a secret. What the body commits to is what is kept.
     Redacted(&'static dyn Redact),
-    /// None of it: the body commits to it all the same.
+    /// None of what is a call's or a frame's: the body commits to it all the same. Policies, schemas and definitions of
+    /// tools are kept, or nobody could say later by what a call was decided.
     None,
 }
 
@@ -54,6 +55,14 @@ impl Keep {
             entry.shared(field, bytes)
         } else {
             entry.content(field, bytes)
+        }
+    }
+
+    /// A text that others name: a policy, a schema, a definition.
+    pub(super) fn add_text(self, entry: Entry, text: Bytes) -> Entry {
+        match self {
+            Keep::None => entry.shared("text", text),
+            Keep::Full | Keep::Redacted(_) => self.add(entry, "text", text),
         }
     }
 

@@ -324,7 +324,7 @@ impl Writer {
             return Ok(*number);
         }
         let entry = Entry::new("text").number("session", session).text("what", what).foreign("name", name);
-        let number = to.append(&self.keep.add(entry, "text", text), time)?;
+        let number = to.append(&self.keep.add_text(entry, text), time)?;
         self.change().texts.insert(key, number);
         Ok(number)
     }
