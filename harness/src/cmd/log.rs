@@ -101,7 +101,7 @@ impl Page<'_> {
                 continue;
             }
             match &call.end {
-                None if self.args.follow => open.begin(call),
+                None if self.args.follow && call.is_call() => open.begin(call),
                 _ => found.push(call),
             }
             if self.args.count != 0 && found.len() == self.args.count {

@@ -77,7 +77,7 @@ fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Repor
                 replayer.retracer.see(&row.record()?);
                 continue;
             }
-            RowKind::Close | RowKind::Other => continue,
+            RowKind::Aside | RowKind::Close | RowKind::Other => continue,
         }
         let call = RecordedCall { record: row.record()?, hash: row.hash, end: None };
         let session = replayer.retracer.session(&call.record)?;

@@ -1,4 +1,7 @@
 //! A call with how it ended. An end is a record of its own, some time after its call's.
+//!
+//! Beside calls stands what a reader of the log would otherwise take not to have happened: frames and requests that
+//! were refused, and calls that went out unrecorded.
 
 use std::collections::HashMap;
 
@@ -6,7 +9,7 @@ use framegate_guard::store::StoreError;
 use framegate_guard::store::chain::Hash;
 use framegate_guard::store::read::{Record, Row};
 
-/// A recorded call.
+/// A recorded call, or another record that a log shows: a `frame`, a `method`, a `gap`.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedCall {
     pub(crate) record: Record,
@@ -24,12 +27,32 @@ impl RecordedCall {
         self.record.count("session").unwrap_or_default()
     }
 
+    /// One of those that are no calls.
+    fn aside(row: &Row) -> Result<Option<RecordedCall>, StoreError> {
+        let record = row.record()?;
+        // What is made here, listings with tools hidden and the answers of unrecorded calls refuse nothing.
+        let is_quiet =
+            |reason: &str| matches!(reason, "made" | "answered") || reason.ends_with(", no record");
+        let is_told = record.kind() != "frame"
+            || (!record.text("reason").is_some_and(is_quiet) && record.text("sent") != Some("edited"));
+        Ok(is_told.then(|| RecordedCall { record, hash: row.hash, end: None }))
+    }
+
+    pub(crate) fn is_call(&self) -> bool {
+        self.record.kind() == "call"
+    }
+
     pub(crate) fn tool(&self) -> &str {
-        self.record.text("tool").unwrap_or_default()
+        let what = || self.record.text("method").unwrap_or(self.record.kind());
+        self.record.text("tool").unwrap_or_else(what)
     }
 
     pub(crate) fn outcome(&self) -> &str {
-        self.record.text("outcome").unwrap_or_default()
+        let sent = || match self.record.text("sent") {
+            Some("no") => "deny",
+            _ => "allow",
+        };
+        self.record.text("outcome").unwrap_or_else(sent)
     }
 
     /// What would have been decided, where that is something else.
@@ -39,6 +62,15 @@ impl RecordedCall {
 
     /// By which rules and checks.
     pub(crate) fn by(&self) -> String {
+        match self.record.kind() {
+            "gap" => return self.missed(),
+            "method" => return methods(&self.record).to_owned(),
+            "frame" => {
+                let parts = [self.record.text("reason"), self.record.text("rule")];
+                return parts.into_iter().flatten().collect::<Vec<_>>().join(": ");
+            }
+            _ => {}
+        }
         let names = |key| self.record.texts(key).collect::<Vec<_>>().join(", ");
         let (failed, observed) = (names("failed"), names("observed"));
         match self.would() {
@@ -53,7 +85,19 @@ impl RecordedCall {
         }
     }
 
+    fn missed(&self) -> String {
+        let count = self.record.number("count").unwrap_or_default();
+        let calls = if count == 1 { "call" } else { "calls" };
+        format!("{count} {calls} went out unrecorded: {}", self.record.text("why").unwrap_or_default())
+    }
+
     pub(crate) fn how(&self) -> String {
+        match self.record.text("sent") {
+            _ if self.is_call() => {}
+            Some("no") => return "refused".into(),
+            Some(_) => return "passed on".into(),
+            None => return String::new(),
+        }
         let Some(end) = &self.end else { return "no answer".into() };
         match (end.text("how").unwrap_or_default(), end.number("code")) {
             ("error", Some(code)) => format!("error {code}"),
@@ -66,10 +110,17 @@ impl RecordedCall {
     }
 }
 
+/// Which part of a policy rules on a request that is no call.
+fn methods(method: &Record) -> &'static str {
+    if method.text("from") == Some("server") { "server_requests:" } else { "methods:" }
+}
+
 /// Kinds of records, told by how their bodies begin: most rows are none that a reader wants, and reading JSON is
 /// what takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowKind {
+    /// A `gap` or a `method`.
+    Aside,
     Call,
     Close,
     End,
@@ -91,6 +142,7 @@ impl RowKind {
             Some("close") => RowKind::Close,
             Some("end") => RowKind::End,
             Some("frame") => RowKind::Frame,
+            Some("gap" | "method") => RowKind::Aside,
             _ => RowKind::Other,
         }
     }
@@ -123,7 +175,8 @@ impl Backwards {
                 }
                 Ok(None)
             }
-            _ => Ok(None),
+            RowKind::Aside | RowKind::Frame => RecordedCall::aside(row),
+            RowKind::Close | RowKind::Other => Ok(None),
         }
     }
 }
@@ -160,7 +213,8 @@ impl Forwards {
                 left.sort_by_key(RecordedCall::seq);
                 Ok(left)
             }
-            RowKind::Frame | RowKind::Other => Ok(Vec::new()),
+            RowKind::Aside | RowKind::Frame => Ok(RecordedCall::aside(row)?.into_iter().collect()),
+            RowKind::Other => Ok(Vec::new()),
         }
     }
 }
@@ -178,11 +232,49 @@ mod tests {
         for (rest, kind) in [
             ("\"kind\":\"call\",\"tool\":\"x\"", RowKind::Call),
             ("\"kind\":\"end\"", RowKind::End),
-            ("\"kind\":\"method\",\"method\":\",\\\"kind\\\":\\\"call\\\"\"", RowKind::Other),
+            ("\"kind\":\"method\",\"method\":\",\\\"kind\\\":\\\"call\\\"\"", RowKind::Aside),
+            ("\"kind\":\"context\"", RowKind::Other),
         ] {
             assert_eq!(RowKind::of(&row(7, rest)), kind, "{rest}");
         }
         assert_eq!(time_of(&row(7, "\"kind\":\"call\"")), Some(12));
+    }
+
+    #[test]
+    fn what_is_no_call_is_told_all_the_same() {
+        let rows = [
+            row(1, "\"kind\":\"frame\",\"from\":\"server\",\"reason\":\"made\",\"sent\":\"ours\""),
+            row(2, "\"kind\":\"frame\",\"method\":\"tools/list\",\"reason\":\"edited\",\"sent\":\"edited\""),
+            row(
+                3,
+                "\"kind\":\"frame\",\"method\":\"tools/call\",\"reason\":\"no record\",\"rule\":\"r\",\"sent\":\"no\"",
+            ),
+            row(
+                4,
+                "\"kind\":\"method\",\"from\":\"client\",\"method\":\"x/y\",\"outcome\":\"deny\",\"sent\":\"no\"",
+            ),
+            row(
+                5,
+                "\"kind\":\"frame\",\"method\":\"tools/call\",\"reason\":\"done, no record\",\"sent\":\"verbatim\"",
+            ),
+            row(6, "\"kind\":\"gap\",\"count\":2,\"why\":\"full\""),
+        ];
+        let (mut back, mut on) = (Backwards::default(), Forwards::default());
+        let mut calls: Vec<_> = rows.iter().rev().filter_map(|row| back.row(row).unwrap()).collect();
+        calls.reverse();
+        let told = |calls: &[RecordedCall]| -> Vec<String> {
+            let told = calls.iter();
+            told.map(|call| format!("{} {} ({}) {}", call.outcome(), call.tool(), call.by(), call.how()))
+                .collect()
+        };
+        let expected = [
+            "deny tools/call (no record: r) refused",
+            "deny x/y (methods:) refused",
+            "allow gap (2 calls went out unrecorded: full) ",
+        ];
+        assert_eq!(told(&calls), expected);
+        let calls: Vec<_> = rows.iter().flat_map(|row| on.row(row).unwrap()).collect();
+        assert_eq!(told(&calls), expected);
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn each(
                 replayer.retracer.see(&row.record()?);
                 continue;
             }
-            RowKind::Close | RowKind::Other => continue,
+            RowKind::Aside | RowKind::Close | RowKind::Other => continue,
         }
         let call = RecordedCall { record: row.record()?, hash: row.hash, end: None };
         let session = replayer.retracer.session(&call.record)?.unwrap_or_default();

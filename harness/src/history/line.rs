@@ -98,8 +98,9 @@ impl Whole {
         let list = |key: &str| call.record.texts(key).map(Value::from).collect::<Value>();
         let end = |key: &str| call.end.as_ref().and_then(|end| end.value(key)).cloned();
         let json = json!({
-            "seq": call.seq(), "time": utc(call.record.time().0), "session": call.session(),
-            "name": self.session.name, "server": self.session.server, "tool": call.tool(),
+            "seq": call.seq(), "kind": call.record.kind(), "time": utc(call.record.time().0), "session": call.session(),
+            "name": self.session.name, "server": self.session.server, "tool": call.record.text("tool"),
+            "method": call.record.text("method"), "by": call.by(),
             "arguments": self.arguments, "arguments_missing": self.missing,
             "outcome": call.outcome(), "would": call.would(), "failed": list("failed"), "observed": list("observed"),
             "sent": call.record.text("sent"), "how": end("how"), "code": end("code"), "bytes": end("bytes"),
@@ -152,7 +153,13 @@ fn arguments(
     retracer: &mut Retracer<'_, RecordFile>,
     what: LogArguments,
 ) -> Result<String, StoreError> {
-    Ok(match retracer.kept(call, "arguments")? {
+    // Which tool an unrecorded call was for stands only in its frame.
+    let field = match call.kind() {
+        "frame" => "bytes",
+        "method" => "params",
+        _ => "arguments",
+    };
+    Ok(match retracer.kept(call, field)? {
         Ok(Some(bytes)) => shown(&bytes, what).into_owned(),
         Ok(None) => String::new(),
         Err(Missing::NeverKept(_)) => "(not kept)".into(),
