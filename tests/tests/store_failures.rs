@@ -115,6 +115,49 @@ fn if_so_chosen_calls_go_through_and_are_counted() {
 }
 
 #[test]
+fn a_refused_call_does_not_count_as_gone_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.db");
+    let mut guarded = start(&file, &["--store-failure", "allow"]);
+    guarded.open();
+    let holder = hold(&file, Duration::from_secs(7));
+    guarded.send(&call("1", "touch", "{}"));
+    guarded.send(&call("2", "raed", "{}"));
+    assert!(ran(&guarded.wait("1")));
+    assert_eq!(decision(&guarded.wait("2"))["failed"], json!(["known_tool"]));
+    holder.join().unwrap();
+    assert!(ran(&guarded.call("3", "touch", "{}")));
+    guarded.end();
+    let stored = Stored::read(&file).unwrap();
+    let counts: u64 = stored.of("gap").map(|gap| gap["count"].as_u64().unwrap()).sum();
+    assert_eq!(counts, 1, "{stored:#?}");
+    let rules: Vec<(&Value, &Value)> = stored
+        .of("frame")
+        .filter(|frame| frame["reason"] == "no record")
+        .map(|frame| (&frame["sent"], &frame["rule"]))
+        .collect();
+    assert_eq!(rules, [(&json!("verbatim"), &Value::Null), (&json!("no"), &json!("known_tool"))]);
+    // Who reads the log sees them too.
+    let log = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+        let output = command.arg("log").args(options).arg(&file).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = log(&[]);
+    for part in ["no record: known_tool", "1 call went out unrecorded: ", "touch"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("made"), "{said}");
+    assert!(log(&["--outcome", "deny"]).contains("known_tool"));
+    let kinds: Vec<String> = log(&["--json"])
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["kind"].as_str().unwrap().to_owned())
+        .collect();
+    let count = |kind: &str| kinds.iter().filter(|other| *other == kind).count();
+    assert_eq!((count("call"), count("frame"), count("gap")), (1, 2, 1), "{}", log(&["--json"]));
+}
+
+#[test]
 fn with_a_bounded_queue_calls_do_not_wait_and_the_record_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("record.db");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use framegate_guard::ledger::{Ledger as _, LedgerFailure, MemoryLedger, Recorded, SessionKey};
 use framegate_guard::store::StoreError;
-use framegate_guard::store::event::{Event, FrameRecord, FrameSent, Peer, Sent};
+use framegate_guard::store::event::{CallRecord, Event, FrameRecord, FrameSent, Peer, Sent};
 use framegate_guard::store::sqlite::Store;
 use framegate_guard::store::writer::Writer;
 
@@ -180,7 +180,10 @@ impl Scribe {
             Sent::Verbatim => FrameSent::Verbatim,
         };
         if self.lets_through {
-            self.queue.miss(time, why);
+            // What was refused anyhow did not go out unrecorded.
+            if record.sent != Sent::No {
+                self.queue.miss(time, why);
+            }
             slot.settle(Ok(None));
         } else {
             self.memory.undo(&self.key, step);
@@ -190,7 +193,7 @@ impl Scribe {
             from: Peer::Client,
             method: "tools/call".to_owned(),
             reason: "no record".to_owned(),
-            rule: String::new(),
+            rule: refused_by(&record),
             frame: Some(record.frame),
             out: None,
             sent,
@@ -207,4 +210,12 @@ impl Scribe {
         );
         self.log.say(Level::Error, &text);
     }
+}
+
+/// By which rules and checks a call is refused, record or none.
+fn refused_by(record: &CallRecord) -> String {
+    if record.sent != Sent::No {
+        return String::new();
+    }
+    record.decision.failed().collect::<Vec<_>>().join(", ")
 }
