@@ -103,7 +103,7 @@ impl Catalogue {
                 },
             }
         }
-        warnings.extend(doubts.iter().map(|(name, why)| format!("tool `{name}`: {why}; its calls ask")));
+        warnings.extend(doubts.iter().map(|(name, why)| asks(name, why)));
         let listed = |name: &String| Listed {
             name: entries.get_key_value(name).map_or("", |(name, _)| name.as_str()),
             schema: first.get(name).and_then(|definition| definition.root().get("inputSchema")),
@@ -129,7 +129,7 @@ impl Catalogue {
                 doubts.get(name.as_str()),
             )?;
             if let (Err(why), true) = (&tool.schema, tool.bound.visible()) {
-                warnings.push(format!("tool `{name}`: its schema cannot be used: {why}; its calls ask"));
+                warnings.push(asks(name, &format!("its schema cannot be used: {why}")));
             }
             Some((name.clone(), Arc::new(tool)))
         });
@@ -137,7 +137,8 @@ impl Catalogue {
         compiling.end();
         let skeletons = skeletons(tools.keys());
         if !tools.is_empty() && !tools.values().any(|tool| tool.bound.visible()) {
-            warnings.push(format!("the policy offers none of the {} tools of `{server}`", tools.len()));
+            let text = format!("the policy offers none of the {} tools of `{server}`", tools.len());
+            warnings.push(one_line(&text));
         }
         (Catalogue { tools, first, schemas, skeletons, faults }, warnings)
     }
@@ -196,7 +197,7 @@ impl Catalogue {
                 }
                 (None, _) => "its definition cannot be read for certain".to_owned(),
             };
-            warnings.push(format!("tool `{name}`: {doubt}; its calls ask"));
+            warnings.push(asks(name, &doubt));
             *tool = Arc::new(tool.doubted(doubt));
         }
         (next, warnings)
@@ -246,9 +247,9 @@ impl Catalogue {
         for (name, tool) in &alone.tools {
             warnings.extend(tool.bound.problems.iter().map(ToString::to_string));
             if let Err(why) = &tool.schema {
-                warnings.push(format!("tool `{name}`: its schema cannot be used: {why}; its calls ask"));
+                warnings.push(asks(name, &format!("its schema cannot be used: {why}")));
             }
-            warnings.extend(tool.doubt.iter().map(|why| format!("tool `{name}`: {why}; its calls ask")));
+            warnings.extend(tool.doubt.iter().map(|why| asks(name, why)));
         }
         let mut next = Catalogue { first: alone.first, ..self.clone() };
         next.tools.extend(alone.tools);
@@ -332,9 +333,23 @@ fn tool(
 }
 
 /// Errors that are about no one tool.
+/// A warning about a tool. Its name, and what of its definition the reason quotes, are the server's.
+fn asks(name: &str, why: &str) -> String {
+    one_line(&format!("tool `{name}`: {why}; its calls ask"))
+}
+
+/// Warnings are told apart by lines: nothing that a server wrote may begin one.
+fn one_line(text: &str) -> String {
+    let visible = |c: char| -> Box<dyn Iterator<Item = char>> {
+        let breaks = c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        if breaks { Box::new(c.escape_unicode()) } else { Box::new(std::iter::once(c)) }
+    };
+    text.chars().flat_map(visible).collect()
+}
+
 fn general(problems: &[Problem]) -> Vec<String> {
     let is_general = |problem: &&Problem| problem.severity() == Severity::Error && problem.tools().is_empty();
-    problems.iter().filter(is_general).map(|problem| problem.message().to_owned()).collect()
+    problems.iter().filter(is_general).map(|problem| one_line(problem.message())).collect()
 }
 
 /// Which members of a definition differ.
@@ -350,6 +365,21 @@ fn changed(before: Value<'_>, after: Value<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_warning_about_a_tool_is_one_line_whatever_the_tool_is_called() {
+        let policy = Policy::load("p", b"framegate: 1\ndefault: allow\n", &mut |_| Err(String::new()));
+        let policy = policy.unwrap().policy;
+        let bad = "t\n2026-01-01T00:00:00Z framegate: x ok\u{1b}[2J\u{2028}";
+        let text = serde_json::json!({ "inputSchema": { "type": "object", "$ref": format!("#/{bad}") } });
+        let listing = [
+            (bad.to_owned(), Ok(Document::read(text.to_string().into(), &Limits::default()).unwrap())),
+            (format!("u{bad}"), Err(bad.to_owned())),
+        ];
+        let (_, warnings) = Catalogue::default().adopt((&policy, bad), false, listing);
+        assert!(warnings.len() >= 2, "{warnings:?}");
+        assert!(warnings.iter().all(|text| !text.contains(['\n', '\u{1b}', '\u{2028}'])), "{warnings:?}");
+    }
 
     #[test]
     fn a_schema_is_compiled_when_it_changes_and_forgotten_when_it_goes() {

@@ -160,13 +160,29 @@ impl CallLog {
         self
     }
 
-    /// Says something at a level.
+    /// Says something at a level, in one line: a server's tool name or error message with a line break in it would
+    /// begin a line of its own, and that could look like one of ours.
     pub fn say(&self, level: Level, text: &str) {
+        self.said(level, text, &|text| text.chars().flat_map(escape).collect());
+    }
+
+    /// Says something that has lines of its own: a policy's errors, with the places they are in. Whoever writes such
+    /// a text makes what is foreign in it visible; that no line of it begins like one of ours is seen to here.
+    pub(crate) fn say_lines(&self, level: Level, text: &str) {
+        let lines = |text: &str| {
+            let plain = |line: &str| line.chars().flat_map(escape).collect::<String>();
+            text.split('\n').map(plain).collect::<Vec<_>>().join("\n  ")
+        };
+        self.said(level, text, &lines);
+    }
+
+    fn said(&self, level: Level, text: &str, visible: &dyn Fn(&str) -> String) {
         if level > self.level || self.level == Level::Off {
             return;
         }
         // A warning may quote what a server wrote, an error a command line.
         let text = if self.arguments == LogArguments::Full { text.into() } else { redact::text(text) };
+        let text = visible(&text);
         let word = match level {
             Level::Warn => "warning",
             Level::Error => "error",
@@ -669,6 +685,40 @@ mod tests {
             let mut out = Vec::new();
             decimal(number, width, &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn what_is_said_with_foreign_text_is_one_line_and_plain() {
+        let bad = "a\n2026-01-01T00:00:00Z framegate: x ok\u{1b}[2J\u{9b}31m\u{202e}\u{2028}\r\t";
+        for format in [LogFormat::Text, LogFormat::Colored, LogFormat::Json] {
+            let (out, written) = std::sync::mpsc::channel();
+            let stderr = Stderr::to(Sending(out));
+            let name = ServerName::given("s");
+            let log = CallLog::new(stderr.clone(), name, Level::Info, format);
+            log.say(Level::Warn, bad);
+            log.say_lines(Level::Warn, &format!("ours:\n  {bad}"));
+            stderr.flush(Duration::from_secs(10));
+            let said: Vec<u8> = written.try_iter().flatten().collect();
+            let said = String::from_utf8(said).unwrap();
+            assert!(said.chars().all(|c| c == '\n' || is_shown(c)), "{said:?}");
+            let own = |line: &str| line.is_empty() || line.starts_with(['{', ' ']) || line.starts_with("framegate: ");
+            assert!(said.lines().all(own), "{said}");
+            let lines = if format == LogFormat::Json { 2 } else { 4 };
+            assert_eq!(said.lines().count(), lines, "{said}");
+        }
+    }
+
+    struct Sending(std::sync::mpsc::Sender<Vec<u8>>);
+
+    impl Write for Sending {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.0.send(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
         }
     }
 

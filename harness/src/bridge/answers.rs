@@ -354,7 +354,7 @@ impl Inner {
         if !warnings.is_empty() {
             self.set_guard(doubting);
         }
-        warnings.iter().for_each(|warning| self.log.say(Level::Warn, warning));
+        warnings.iter().for_each(|warning| self.log.say_lines(Level::Warn, warning));
     }
 }
 

@@ -179,7 +179,7 @@ impl Inner {
                 break warnings;
             }
         };
-        warnings.iter().for_each(|warning| self.log.say(Level::Warn, warning));
+        warnings.iter().for_each(|warning| self.log.say_lines(Level::Warn, warning));
         self.doubt_changed();
         Ok(())
     }

@@ -44,12 +44,12 @@ pub(crate) async fn follow(
                 // Looked at again for certainty, or only touched.
                 return Ok(());
             }
-            warnings.iter().for_each(|warning| bridge.say(Level::Warn, warning));
+            warnings.iter().for_each(|warning| bridge.say_lines(Level::Warn, warning));
             bridge.replace_policy(policy, facts)
         });
         if let Err(why) = loaded {
             let text = format!("the changed policy cannot be used, the one before stays in force:\n{why}");
-            bridge.say(Level::Error, &text);
+            bridge.say_lines(Level::Error, &text);
         }
     }
 }

@@ -152,7 +152,7 @@ impl Bridge {
         if !guard.faults().is_empty() {
             return Err(guard.faults().join("\n"));
         }
-        warnings.iter().for_each(|warning| self.say(Level::Warn, warning));
+        warnings.iter().for_each(|warning| self.say_lines(Level::Warn, warning));
         self.announce(&guard, "was read anew and is in force");
         self.inner.set_guard(guard);
         let is_legacy = self.inner.opening().is_legacy();
@@ -184,6 +184,10 @@ impl Bridge {
 
     pub(super) fn say(&self, level: Level, text: &str) {
         self.inner.log.say(level, text);
+    }
+
+    pub(super) fn say_lines(&self, level: Level, text: &str) {
+        self.inner.log.say_lines(level, text);
     }
 }
 

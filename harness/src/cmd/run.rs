@@ -196,7 +196,7 @@ fn no_policy(name: &ServerName) -> Result<Guard, String> {
 /// No server is started. The client's first request is answered with the reason, so that it shows there: nobody
 /// reads the log of a client that says "connection closed".
 async fn refuse_all(why: &str, exit: Exit, mut settings: Settings, log: &CallLog) -> Exit {
-    log.say(Level::Error, why);
+    log.say_lines(Level::Error, why);
     settings.no_server = Some(format!("framegate did not start the MCP server: {why}"));
     if let Ok(stdio) = Stdio::open() {
         let session = Session::new(Upstream::streams(tokio::io::empty(), tokio::io::sink()), settings);
@@ -234,7 +234,7 @@ fn guarded(args: &RunArgs, name: &ServerName, log: &Arc<CallLog>) -> Result<Opti
         let text = "--mode enforce was given, and the policy says `mode: monitor`: change one of them";
         return Err(text.into());
     }
-    loaded.warnings.iter().for_each(|warning| log.say(Level::Warn, warning));
+    loaded.warnings.iter().for_each(|warning| log.say_lines(Level::Warn, warning));
     let guard = Guard::new(loaded.policy, name.as_str(), loaded.facts);
     Ok(Some((guard.monitoring(args.mode == Some(Mode::Monitor)), stamp)))
 }
