@@ -10,6 +10,7 @@
 
 mod key;
 mod pairs;
+mod quoted;
 mod value;
 
 use std::borrow::Cow;
@@ -26,13 +27,15 @@ use self::key::Holds;
 pub(crate) const MARK: &str = "***";
 /// Shorter ones are not looked for in messages: they would be found everywhere.
 const QUOTED_BYTES_MIN: usize = 4;
+/// Nested documents in strings: each is escaped once more, so a deeper one is soon as large as a frame may be.
+const NESTED_MAX: usize = 8;
 
 /// A text without its credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct Redacted {
     /// The text; the very same bytes where nothing was found.
     pub(crate) bytes: Bytes,
-    /// What was taken out, decoded.
+    /// What was taken out: decoded, and as it was written where that differs.
     pub(crate) secrets: Vec<String>,
 }
 
@@ -105,13 +108,7 @@ fn marked(text: &str, found: Vec<Range<usize>>) -> String {
 /// A message without what it quotes of these secrets, and without what looks like one. (Names are not looked at:
 /// "`password`: expected a string" is what its reader must know.)
 pub(crate) fn without(message: &str, secrets: &[String]) -> String {
-    let mut secrets: Vec<&String> =
-        secrets.iter().filter(|secret| secret.len() >= QUOTED_BYTES_MIN && *secret != MARK).collect();
-    // One may be the start of another.
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    let cleaned = secrets.iter().fold(message.to_owned(), |message, secret| {
-        if message.contains(secret.as_str()) { message.replace(secret.as_str(), MARK) } else { message }
-    });
+    let cleaned = marked(message, merged(quoted::find(message, secrets)));
     let mut found = Vec::new();
     value::find(&cleaned, &mut found);
     marked(&cleaned, merged(found))
@@ -119,14 +116,67 @@ pub(crate) fn without(message: &str, secrets: &[String]) -> String {
 
 /// Where the credentials of a text stand, in order, without overlaps.
 fn find(text: &str) -> Vec<Range<usize>> {
+    find_nested(text, NESTED_MAX)
+}
+
+fn find_nested(text: &str, depth: usize) -> Vec<Range<usize>> {
+    if !may_have_one(text.as_bytes()) {
+        return Vec::new();
+    }
     let mut all = Vec::new();
     if value::may_be_in(text.as_bytes()) {
         value::find(text, &mut all);
     }
-    if key::may_be_in(text.as_bytes()) {
-        pairs::find(text, &mut all);
+    // Where a stretch is JSON, its names say more than a search for pairs could: lists, objects, schemas.
+    let mut plain = 0;
+    if depth > 0 {
+        for part in embedded(text) {
+            let Some(found) = text.get(part.clone()).and_then(|text| json_in(text, depth - 1)) else { continue };
+            all.extend(found.into_iter().map(|range| part.start + range.start..part.start + range.end));
+            pairs_in(text, plain..part.start, &mut all);
+            plain = part.end;
+        }
     }
+    pairs_in(text, plain..text.len(), &mut all);
     merged(all)
+}
+
+fn pairs_in(text: &str, part: Range<usize>, all: &mut Vec<Range<usize>>) {
+    let start = part.start;
+    let Some(text) = text.get(part).filter(|text| key::may_be_in(text.as_bytes())) else { return };
+    let mut found = Vec::new();
+    pairs::find(text, &mut found);
+    all.extend(found.into_iter().map(|range| start + range.start..start + range.end));
+}
+
+/// What may be JSON in a text: all of it, or else each line that looks like it.
+fn embedded(text: &str) -> Vec<Range<usize>> {
+    let begins = |text: &str| text.trim_start().starts_with(['{', '[']);
+    let ends = |text: &str| text.trim_end().ends_with(['}', ']']);
+    let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+    let is_json = |text: &str| Document::read(Bytes::copy_from_slice(text.as_bytes()), &limits).is_ok();
+    if begins(text) && ends(text) && is_json(text) {
+        return std::iter::once(0..text.len()).collect();
+    }
+    let mut at = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        at += line.len();
+        (at - line.len()..at, line)
+    });
+    lines.filter(|(_, line)| begins(line) && ends(line)).map(|(range, _)| range).collect()
+}
+
+/// Where the credentials of a JSON text stand, without the quotes around them; nothing when it is not JSON.
+fn json_in(text: &str, depth: usize) -> Option<Vec<Range<usize>>> {
+    let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+    let document = Document::read(Bytes::copy_from_slice(text.as_bytes()), &limits).ok()?;
+    let mut hits = Hits { depth, ..Hits::default() };
+    hits.value(document.root(), None);
+    let inner = |(range, _): (Range<usize>, Cow<'static, str>)| {
+        let is_quoted = text.get(range.clone()).is_some_and(|text| text.len() > 1 && text.starts_with('"'));
+        if is_quoted { range.start + 1..range.end - 1 } else { range }
+    };
+    Some(hits.found.into_iter().map(inner).collect())
 }
 
 fn merged(mut all: Vec<Range<usize>>) -> Vec<Range<usize>> {
@@ -142,12 +192,20 @@ fn merged(mut all: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Where the credentials of a document stand, in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Hits {
     found: Vec<(Range<usize>, Cow<'static, str>)>,
     secrets: Vec<String>,
     /// Keys that were replaced: two of one name would be no strict JSON.
     keys: usize,
+    /// How deep JSON in its strings is read.
+    depth: usize,
+}
+
+impl Default for Hits {
+    fn default() -> Hits {
+        Hits { found: Vec::new(), secrets: Vec::new(), keys: 0, depth: NESTED_MAX }
+    }
 }
 
 impl Hits {
@@ -205,9 +263,10 @@ impl Hits {
         if is_held {
             return self.whole(value, text);
         }
-        for range in find(text) {
+        for range in find_nested(text, self.depth) {
             let (start, end) = (value.raw_offset(range.start), value.raw_offset(range.end));
-            self.secrets.extend(text.get(range).map(str::to_owned));
+            let at = value.span().start;
+            self.secret(text.get(range), value.raw().get(start - at..end - at));
             self.found.push((start..end, MARK.into()));
         }
     }
@@ -215,8 +274,15 @@ impl Hits {
     fn whole(&mut self, value: Value<'_>, text: &str) {
         if !text.is_empty() && text != MARK {
             self.found.push((value.span(), format!("\"{MARK}\"").into()));
-            self.secrets.push(text.to_owned());
+            let raw = value.raw();
+            self.secret(Some(text), raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')));
         }
+    }
+
+    /// A message may quote it decoded, or as it was written: `"\u0070ass"` is a spelling that no escaping finds again.
+    fn secret(&mut self, text: Option<&str>, written: Option<&str>) {
+        let written = written.filter(|written| Some(*written) != text);
+        self.secrets.extend(text.into_iter().chain(written).map(str::to_owned));
     }
 
     fn key(&mut self, key: Value<'_>, name: &str) {

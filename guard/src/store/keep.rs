@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::entries::hash;
 use super::entry::Entry;
+use crate::json::{Document, Limits};
 
 /// Which content is kept beside the chain.
 #[derive(Clone, Copy, Default)]
@@ -85,6 +86,16 @@ impl Keep {
         let secrets = arguments.and_then(|arguments| redact.redact(arguments)).map(|(_, secrets)| secrets);
         let text = redact.without(&text, &secrets.unwrap_or_default());
         self.add(entry, field, text.into())
+    }
+
+    /// A frame as it came, which may be no message. Where nobody can read it for certain, nobody can say what in it is
+    /// a secret either.
+    pub(super) fn add_frame(self, entry: Entry, field: &'static str, bytes: Bytes) -> Entry {
+        let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+        match self {
+            Keep::Redacted(_) if Document::read(bytes.clone(), &limits).is_err() => entry.committed(field, bytes),
+            _ => self.add(entry, field, bytes),
+        }
     }
 
     /// A hash holds no secret, and without it nobody can tell whether a frame went through unchanged.

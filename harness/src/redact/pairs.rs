@@ -49,7 +49,8 @@ fn value_of(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     let separator = [":=", "=>", "=", ":"].into_iter().find(|sign| unspaced.starts_with(sign));
     let value = match separator {
         Some(sign) => unspaced.get(sign.len()..)?.trim_start_matches([' ', '\t']),
-        None if word.starts_with('-') && bare.len() == rest.len() && unspaced.len() < bare.len() => unspaced,
+        None if bare.len() != rest.len() || unspaced.len() == bare.len() => return None,
+        None if word.starts_with('-') || is_of_netrc(text, name) => unspaced,
         None => return None,
     };
     let start = text.len() - value.len();
@@ -57,11 +58,86 @@ fn value_of(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
         ('"' | '\'' | '`' | '\\', _) => return quoted(text, start),
         // The next flag, the next line: there is no value.
         ('\n' | '\r', _) | ('-', None) => return None,
+        ('[' | '{', Some(_)) => return bracketed(text, start).filter(|range| holds.takes(text, range)),
+        ('|' | '>', Some(":")) if let Some(block) = block(text, name.start, value) => {
+            return Some(start + block.start..start + block.end);
+        }
         (_, Some(":")) if is_line(text, name.start) => to_the_end(text, name.start, value),
         _ => one_word(value),
     };
     let is_secret = holds == Holds::Anything || !is_plain_number(value.get(..length)?);
     (is_secret && !is_nothing(value.get(..length)?)).then_some(start..start + length)
+}
+
+/// `machine h login u password X`, in one line or several.
+fn is_of_netrc(text: &str, name: &Range<usize>) -> bool {
+    const LOOK_BACK_BYTES: usize = 512;
+    if text.get(name.clone()) != Some("password") {
+        return false;
+    }
+    let from = (name.start.saturating_sub(LOOK_BACK_BYTES)..=name.start).find(|at| text.is_char_boundary(*at));
+    let before = from.and_then(|from| text.get(from..name.start)).unwrap_or_default();
+    let words: Vec<&str> = before.split_whitespace().rev().take(4).collect();
+    words.iter().skip(1).any(|word| matches!(*word, "login" | "machine" | "default"))
+}
+
+impl Holds {
+    /// Whether there is anything in brackets that is a credential.
+    fn takes(self, text: &str, range: &Range<usize>) -> bool {
+        let inner = text.get(range.clone()).unwrap_or_default();
+        let no_number = |c: char| !c.is_ascii_digit() && !c.is_whitespace() && !matches!(c, '.' | ',' | '-');
+        match self {
+            Holds::Anything => inner.contains(|c: char| !c.is_whitespace()),
+            Holds::Strings => inner.contains(no_number),
+        }
+    }
+}
+
+/// What is inside brackets, strings with brackets in them and all, escaped as often as the first one is; without an
+/// end: all.
+fn bracketed(text: &str, start: usize) -> Option<Range<usize>> {
+    let rest = text.get(start..)?;
+    let (mut depth, mut run, mut slashes, mut is_quoted) = (0_usize, 0, None, false);
+    for (at, c) in rest.char_indices() {
+        if c == '\\' {
+            run += 1;
+            continue;
+        }
+        match c {
+            '"' => {
+                let slashes = *slashes.get_or_insert(run);
+                is_quoted ^= run == slashes || slashes == 0 && run % 2 == 0;
+            }
+            '[' | '{' if !is_quoted => depth += 1,
+            ']' | '}' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        run = 0;
+        if depth == 0 {
+            return Some(start + 1..start + at);
+        }
+    }
+    Some(start + 1..text.len())
+}
+
+/// A block of YAML below its name: `|`, `>-`, `|2`; the lines that are deeper than the name's.
+fn block(text: &str, name: usize, value: &str) -> Option<Range<usize>> {
+    const SIGN_BYTES_MAX: usize = 8;
+    let depth = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let end = value.bytes().take(SIGN_BYTES_MAX).position(|b| b == b'\n')?;
+    let (sign, below) = (value.get(..end)?.trim_end(), value.get(end + 1..)?);
+    if !sign.bytes().skip(1).all(|b| matches!(b, b'+' | b'-' | b'0'..=b'9')) {
+        return None;
+    }
+    let line = text.get(..name)?.rsplit('\n').next().unwrap_or_default();
+    // Where the name itself stands: behind `- ` another one may follow at the same depth.
+    let own = line.trim_end_matches(['"', '\'']).len();
+    let is_part = |line: &&str| line.trim().is_empty() || depth(line) > own;
+    let length: usize = below.split_inclusive('\n').take_while(is_part).map(str::len).sum();
+    let from = value.len() - below.len();
+    let part = below.get(..length)?;
+    let blanks = part.len() - part.trim_start().len();
+    (!part.trim().is_empty()).then(|| from + blanks..from + part.trim_end().len())
 }
 
 /// With the word before it: `API key`, `session id`.

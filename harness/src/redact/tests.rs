@@ -168,9 +168,77 @@ fn a_message_that_quotes_a_secret_is_cleaned() {
 }
 
 #[test]
+fn a_message_that_quotes_a_secret_escaped_is_cleaned() {
+    let secret = "Xq7\"S3C\\R3T\n\u{e9}\u{1f600}z";
+    let once = serde_json::to_string(secret).unwrap();
+    let ascii = r#"Xq7\"S3C\\R3T\n\u00e9\ud83d\ude00z"#;
+    let debug = format!("{secret:?}");
+    for text in [secret.to_owned(), once.clone(), ascii.to_owned(), debug.clone()] {
+        let twice = serde_json::to_string(&text).unwrap();
+        for quoted in [text, twice] {
+            let said = without(&format!("found `{quoted}`, and more"), &[secret.to_owned()]);
+            assert!(!said.contains("Xq7") && !said.contains("S3C") && said.ends_with(", and more"), "{said}");
+        }
+    }
+    // As it was written, where nobody would escape.
+    let done = json(Bytes::from_static(br#"{"password":"\u0058q7S3CR3T"}"#)).unwrap();
+    let said = without(r#"expected a, got string "\u0058q7S3CR3T""#, &done.secrets);
+    assert_eq!(said, r#"expected a, got string "***""#);
+}
+
+#[test]
+fn a_message_that_quotes_the_start_of_a_secret_is_cleaned() {
+    let secrets = [format!("Xq7-S3CR3T{}", "q".repeat(300)), format!("Yq7\"\u{e9}{}", "\u{e9}".repeat(99)), "ab".into()];
+    for (message, wanted) in [
+        ("got string \"Xq7-S3CR3Tqqqqq…; x", "got string \"***…; x"),
+        ("got string Yq7\"\u{e9}\u{e9}…", "got string ***…"),
+        (r#""got Yq7\"\u00e9\u00e9\u2026""#, r#""got ***\u2026""#),
+        ("Xq7… and ab… stay", "Xq7… and ab… stay"),
+    ] {
+        assert_eq!(without(message, &secrets), wanted);
+    }
+    let cuts = "Xq7-S…".repeat(50_000);
+    let many: Vec<String> = (0..1000).map(|i| format!("Xq7-S3CR3T{i}")).collect();
+    let since = std::time::Instant::now();
+    assert!(!without(&cuts, &many).contains("Xq7"));
+    assert!(since.elapsed() < std::time::Duration::from_secs(10), "{:?}", since.elapsed());
+}
+
+#[test]
+fn by_name_in_json_within_a_text() {
+    for text_of in [
+        r#"{"passwords":["S3CR3T"],"credentials":{"user":"S3CR3T","value":"S3CR3T"}}"#,
+        "found:\n  {\"password\": {\"v\": \"S3CR3T\"}, \"n\": 1}\nand more",
+        r#"so "password":["S3CR3T", "S3CR3T"], "n":1"#,
+        r#"so "password":{"v":"a\"]}S3CR3T"}, "n":1"#,
+        r#"so \"password\":[\"a\\\"]S3CR3T\"], \"n\":1"#,
+        "password: |\n  S3CR3T\n  S3CR3T\nuser: me\n",
+        "a:\n  - password: >-\n      S3CR3T\n\n      S3CR3T\n    user: me\n",
+        "machine h login u password S3CR3T\n",
+        "machine h\n  login u\n  password S3CR3T\n",
+    ] {
+        let source = serde_json::json!({ "text": text_of, "more": [text_of] }).to_string();
+        for cleaned in [redacted(&source), text(text_of).into_owned()] {
+            assert!(!cleaned.contains("S3CR3T") && cleaned.contains(MARK), "{text_of}: {cleaned}");
+            assert_eq!(cleaned.contains("me\\n") || cleaned.contains("me\n"), text_of.contains("me\n"), "{cleaned}");
+        }
+    }
+    for harmless in [
+        r#"{"token":{"type":"string","maxLength":3}}"#,
+        "the password is | or >",
+        "tokens: [1, 2, 3]",
+        "password: []",
+        "enter your password here",
+    ] {
+        assert_eq!(text(harmless), harmless);
+    }
+}
+
+#[test]
 fn hostile_texts_take_linear_time() {
     for piece in
-        ["key", "://a:", "-----BEGIN PRIVATE KEY-----", "token=", "a&b=", "\\\"password\\\":", "secret "]
+        ["password:|", "password:[", "tokens:[1", "password: |\n", "{\"password\":[\n",
+         "key", "://a:", "-----BEGIN PRIVATE KEY-----", "token=", "a&b=", "\\\"password\\\":", "secret "]
     {
         let took = |bytes: usize| {
             let long = piece.repeat(bytes / piece.len());
