@@ -11,7 +11,8 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
@@ -170,6 +171,14 @@ pub trait Ledger: Send + Sync {
         decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
     ) -> Result<Stepped, LedgerFailure>;
 
+    /// A step that reads nothing of the past, so that it waits for no decision that is being made.
+    ///
+    /// # Errors
+    /// As [`Ledger::step`].
+    fn step_apart(&self, key: &SessionKey, step: Step) -> Result<Stepped, LedgerFailure> {
+        self.step(key, &mut |_| step.clone())
+    }
+
     /// A sent call ended.
     ///
     /// # Errors
@@ -191,13 +200,24 @@ pub trait Ledger: Send + Sync {
 /// A ledger that lives as long as the process.
 #[derive(Debug, Default)]
 pub struct MemoryLedger {
+    /// The last step's.
+    sequence: AtomicU64,
     inner: Mutex<Inner>,
+    /// Steps that were not to wait for a decision which has `inner`: they count from the next one on.
+    apart: Mutex<Vec<(SessionKey, u64, CallKey)>>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    sequence: u64,
     past: HashMap<SessionKey, Past>,
+}
+
+impl Inner {
+    fn sent(&mut self, key: &SessionKey, sequence: u64, call: CallKey) {
+        let past = self.past.entry(key.clone()).or_default();
+        *past.made.entry(call).or_default() += 1;
+        past.open.insert(sequence, call);
+    }
 }
 
 impl MemoryLedger {
@@ -210,19 +230,36 @@ impl MemoryLedger {
     ) -> T {
         let mut inner = self.lock();
         let step = decide(&Snapshot { past: inner.past.get(key) });
-        inner.sequence += 1;
-        let sequence = inner.sequence;
+        let sequence = self.next();
         if step.is_sent {
-            let call = step.decision.call;
-            let past = inner.past.entry(key.clone()).or_default();
-            *past.made.entry(call).or_default() += 1;
-            past.open.insert(sequence, call);
+            inner.sent(key, sequence, step.decision.call);
         }
         then(sequence, step)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// [`Ledger::step_apart`]: its number, once it counts for what is decided from now on.
+    pub fn reserve_apart(&self, key: &SessionKey, step: &Step) -> u64 {
+        let sequence = self.next();
+        if step.is_sent {
+            self.apart().push((key.clone(), sequence, step.decision.call));
+        }
+        sequence
+    }
+
+    fn next(&self) -> u64 {
+        self.sequence.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn apart(&self) -> MutexGuard<'_, Vec<(SessionKey, u64, CallKey)>> {
+        self.apart.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, sequence, call) in self.apart().drain(..) {
+            inner.sent(&key, sequence, call);
+        }
+        inner
     }
 }
 
@@ -234,6 +271,11 @@ impl Ledger for MemoryLedger {
     ) -> Result<Stepped, LedgerFailure> {
         let receipt = |sequence, step: Step| Receipt { sequence, decision: step.decision, recorded: None };
         Ok(Stepped::Committed(self.step_with(key, decide, receipt)))
+    }
+
+    fn step_apart(&self, key: &SessionKey, step: Step) -> Result<Stepped, LedgerFailure> {
+        let sequence = self.reserve_apart(key, &step);
+        Ok(Stepped::Committed(Receipt { sequence, decision: step.decision, recorded: None }))
     }
 
     fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure> {
@@ -290,6 +332,33 @@ mod tests {
         let (_, unsent) = step(&other, true);
         ledger.undo(&other, unsent);
         assert!(!step(&other, false).0, "what was not sent was not made");
+    }
+
+    #[test]
+    fn a_step_apart_waits_for_no_decision_and_counts_from_the_next_one_on() {
+        let (ledger, key) = (MemoryLedger::default(), SessionKey { principal: "p".into(), name: "s".into() });
+        let decision = Arc::new(Decision::conclude("pay", None, Document::empty_object().root(), Vec::new()));
+        let step = Step { decision: Arc::clone(&decision), is_sent: true, record: None };
+        let mut apart = 0;
+        let during = &mut |past: &Snapshot<'_>| {
+            assert!(!past.is_made(&decision.call));
+            apart = ledger.step_apart(&key, step.clone()).unwrap().wait().unwrap().sequence;
+            Step { is_sent: false, ..step.clone() }
+        };
+        assert_eq!(ledger.step(&key, during).unwrap().wait().unwrap().sequence, 2);
+        assert_eq!(apart, 1);
+        let is_made = || {
+            let mut is_made = false;
+            let look = &mut |past: &Snapshot<'_>| {
+                is_made = past.is_made(&decision.call);
+                Step { is_sent: false, ..step.clone() }
+            };
+            ledger.step(&key, look).unwrap();
+            is_made
+        };
+        assert!(is_made());
+        ledger.settle(&key, apart, Settled::Failed).unwrap();
+        assert!(!is_made());
     }
 
     #[test]

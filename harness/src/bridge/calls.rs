@@ -1,13 +1,13 @@
 //! Tool calls: decided in one ledger step, then sent or refused.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use framegate_guard::Outcome;
 use framegate_guard::decision::Decision;
 use framegate_guard::json::{Document, Value};
-use framegate_guard::ledger::{LedgerFailure, Receipt, Snapshot, Step, Stepped};
+use framegate_guard::ledger::{LedgerFailure, Receipt, Step, Stepped};
 use framegate_guard::session::Session;
 use framegate_guard::store::event::{self, CallRecord};
 use framegate_guard::{Call, Guard};
@@ -18,6 +18,7 @@ use super::ends::{Reserved, micros};
 use super::reach::CLIENT_USER;
 use super::retry::Retried;
 use super::shared::{Bridge, Inner, Sent};
+use super::turn::{Standing, Turn, Waits};
 use crate::wire::{self, ClientFrame};
 
 /// Larger calls are read and decided off the pump's thread.
@@ -48,7 +49,7 @@ impl Bridge {
         Hold::verdict(HoldKind::Machine, async move {
             let seen = inner.listed.subscribe();
             if let Err(why) = inner.wait_listed(seen).await {
-                return inner.unlisted(&request, &read, &name, &why).await;
+                return inner.unlisted(&request, &read, &name, why).await;
             }
             // The schema is known now, and another call's decision may have begun meanwhile.
             inner.judge(&request, &read, &basis)
@@ -73,21 +74,6 @@ impl Bridge {
     }
 }
 
-/// Says, when it goes, that nobody waits for the decision: it took too long, or the call was cancelled.
-#[derive(Default)]
-struct GivenUp {
-    seen: Arc<AtomicBool>,
-    is_decided: bool,
-}
-
-impl Drop for GivenUp {
-    fn drop(&mut self) {
-        if !self.is_decided {
-            self.seen.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 /// Whether a call can be decided on the pump's thread.
 fn fits_the_thread(guard: &Guard, request: &Request, read: &ClientFrame) -> bool {
     let is_expensive = || {
@@ -95,34 +81,6 @@ fn fits_the_thread(guard: &Guard, request: &Request, read: &ClientFrame) -> bool
         arguments.is_some_and(|(tool, arguments)| guard.is_expensive(&Call { tool, id: None, arguments }))
     };
     request.frame().len() <= ON_THREAD_BYTES_MAX && !is_expensive()
-}
-
-fn off_thread(inner: &Arc<Inner>, request: &Request, read: &Arc<ClientFrame>, basis: &Arc<Basis>) -> Verdict {
-    let (inner, request) = (Arc::clone(inner), request.clone());
-    let (read, basis) = (Arc::clone(read), Arc::clone(basis));
-    Hold::verdict(HoldKind::Machine, async move {
-        let (on_thread, of) = (Arc::clone(&inner), request.clone());
-        let mut given_up = GivenUp::default();
-        let seen = Arc::clone(&given_up.seen);
-        inner.deciding.fetch_add(1, Ordering::Relaxed);
-        let deciding = tokio::task::spawn_blocking(move || {
-            let verdict = on_thread.decide(&of, &read, &basis, &seen);
-            on_thread.deciding.fetch_sub(1, Ordering::Relaxed);
-            verdict
-        });
-        match tokio::time::timeout(DECISION_WAIT, deciding).await {
-            Ok(Ok(verdict)) => {
-                // It was in time; what it still waits for is its record.
-                given_up.is_decided = true;
-                verdict
-            }
-            Ok(Err(panicked)) => inner.internal(&request, &panicked.to_string()),
-            Err(_) => {
-                drop(given_up);
-                inner.undecided(&request)
-            }
-        }
-    })
 }
 
 impl Inner {
@@ -134,80 +92,100 @@ impl Inner {
         read: &Arc<ClientFrame>,
         basis: &Arc<Basis>,
     ) -> Verdict {
-        if fits_the_thread(&self.guard(), request, read) && !self.is_deciding() {
-            self.decide(request, read, basis, &Arc::default())
-        } else {
-            off_thread(self, request, read, basis)
-        }
+        // This one to the end: another policy that comes while its record is written is for the calls after it.
+        let guard = self.guard();
+        let is_quick = fits_the_thread(&guard, request, read) && !self.is_deciding();
+        let judging =
+            Judging { request: request.clone(), read: Arc::clone(read), guard, basis: Arc::clone(basis) };
+        if is_quick { self.decide(judging, Arc::default()) } else { self.off_thread(judging) }
+    }
+
+    fn off_thread(self: &Arc<Self>, of: Judging) -> Verdict {
+        let inner = Arc::clone(self);
+        Hold::verdict(HoldKind::Machine, async move {
+            let (on_thread, turn) = (Arc::clone(&inner), Arc::<Turn>::default());
+            let Judging { request, read, guard, .. } = of.clone();
+            let waits = Waits::on(&turn);
+            inner.deciding.fetch_add(1, Ordering::Relaxed);
+            let by = Arc::clone(&turn);
+            let mut deciding = tokio::task::spawn_blocking(move || {
+                let verdict = on_thread.decide(of, by);
+                on_thread.deciding.fetch_sub(1, Ordering::Relaxed);
+                verdict
+            });
+            let decided = match tokio::time::timeout(DECISION_WAIT, &mut deciding).await {
+                Ok(decided) => decided,
+                Err(_) if turn.is_late() => {
+                    waits.over();
+                    return inner.undecided(&request, &read, guard).await;
+                }
+                // Made in this very moment: it is being handed over to be written.
+                Err(_) => deciding.await,
+            };
+            // It was in time; what it still waits for is its record.
+            waits.over();
+            decided.unwrap_or_else(|panicked| inner.broken(&request, &read, guard, &panicked.to_string()))
+        })
     }
 
     /// Decides, records, and says what becomes of the frame. A panic inside is a refusal, never the session's
     /// end.
     ///
-    /// `given_up`: the call was answered meanwhile, so it is not sent whatever is decided.
-    pub(super) fn decide(
-        self: &Arc<Self>,
-        request: &Request,
-        read: &Arc<ClientFrame>,
-        basis: &Arc<Basis>,
-        given_up: &Arc<AtomicBool>,
-    ) -> Verdict {
-        let deciding = std::panic::AssertUnwindSafe(|| self.decide_now(request, read, basis, given_up));
+    /// `turn`: the call may have been answered or cancelled meanwhile, so it is not sent whatever is decided.
+    fn decide(self: &Arc<Self>, of: Judging, turn: Arc<Turn>) -> Verdict {
+        let Judging { request, read, guard, .. } = of.clone();
+        let deciding = std::panic::AssertUnwindSafe(|| self.decide_now(of, turn));
         std::panic::catch_unwind(deciding)
-            .unwrap_or_else(|_| self.internal(request, "deciding on a call panicked"))
+            .unwrap_or_else(|_| self.broken(&request, &read, guard, "deciding on a call panicked"))
     }
 
-    fn decide_now(
-        self: &Arc<Self>,
-        request: &Request,
-        read: &Arc<ClientFrame>,
-        basis: &Arc<Basis>,
-        given_up: &Arc<AtomicBool>,
-    ) -> Verdict {
-        let Some(call) = read.call() else { return self.internal(request, "a call without a name was read") };
-        let guard = self.guard();
+    fn decide_now(self: &Arc<Self>, of: Judging, turn: Arc<Turn>) -> Verdict {
+        let Judging { request, read, guard, basis } = of;
+        let Some(call) = read.call() else {
+            return self.internal(&request, "a call without a name was read");
+        };
         let none = Document::empty_object();
         let arguments = call.arguments.unwrap_or_else(|| none.root());
-        let of = Call { tool: call.name, id: request.id().map(framegate_pump::Id::json), arguments };
+        let judged = Call { tool: call.name, id: request.id().map(framegate_pump::Id::json), arguments };
         let session = Arc::clone(&self.session());
-        let heard = Heard { guard: &guard, session: &session, arguments: call.arguments, basis };
-        let stepped = self.step(request, &heard, given_up, &mut |past| {
-            let decision = guard.decide(&of, &session, past, &*self.world);
-            match &basis.approval {
+        let heard = Heard { guard: &guard, session: &session, arguments: call.arguments, basis: &basis };
+        let stepped = self.ledger.step(&self.key, &mut |past| {
+            let since = Instant::now();
+            let decision = guard.decide(&judged, &session, past, &*self.world);
+            let decision = match &basis.approval {
                 Some(approval) => decision.with_approval(approval.clone()),
                 None => decision,
-            }
+            };
+            self.step_of(&request, &heard, &turn, decision, since)
         });
-        let (given_up, read, basis) = (Arc::clone(given_up), Arc::clone(read), Arc::clone(basis));
-        self.when_committed(request, stepped, Arc::clone(&given_up), move |inner, request, receipt| {
-            if given_up.load(Ordering::Relaxed) {
-                return Verdict::Drop { to_client: Vec::new() };
-            }
+        if turn.was_late() {
+            // Another step stands for it, and its verdict has gone out.
+            return Verdict::Drop { to_client: Vec::new() };
+        }
+        self.when_committed(&request, stepped, turn, move |inner, request, receipt| {
             let basis = Arc::unwrap_or_clone(basis);
             inner.carry_out(Asked { request: request.clone(), read, guard, receipt, basis })
         })
     }
 
-    /// One step of the ledger, with all that is recorded of it.
-    pub(super) fn step(
+    /// What a decision adds to the ledger, with all that is recorded of it.
+    pub(super) fn step_of(
         &self,
         request: &Request,
         heard: &Heard<'_>,
-        given_up: &AtomicBool,
-        decide: &mut dyn FnMut(&Snapshot<'_>) -> Decision,
-    ) -> Result<Stepped, LedgerFailure> {
-        self.ledger.step(&self.key, &mut |past| {
-            let since = Instant::now();
-            let mut decision = decide(past);
-            if self.without_policy {
-                decision = decision.by_no_policy();
-            }
-            let is_allowed = decision.outcome == Outcome::Allow && !given_up.load(Ordering::Relaxed);
-            let is_sent = is_allowed || heard.guard.is_monitoring();
-            let decision = Arc::new(decision);
-            let record = heard.record(request, &decision, is_sent, self.without_policy, micros(since));
-            Step { decision, is_sent, record: Some(Box::new(record)) }
-        })
+        turn: &Turn,
+        decision: Decision,
+        since: Instant,
+    ) -> Step {
+        let decision = Arc::new(if self.without_policy { decision.by_no_policy() } else { decision });
+        let is_let = decision.outcome == Outcome::Allow || heard.guard.is_monitoring();
+        let is_sent = match turn.decided() {
+            Standing::Decided => is_let,
+            Standing::Left => false,
+            Standing::Late => return Step { decision, is_sent: false, record: None },
+        };
+        let record = heard.record(request, &decision, is_sent, self.without_policy, micros(since));
+        Step { decision, is_sent, record: Some(Box::new(record)) }
     }
 
     /// Goes on with a step once it is committed.
@@ -215,17 +193,21 @@ impl Inner {
         self: &Arc<Self>,
         request: &Request,
         stepped: Result<Stepped, LedgerFailure>,
-        given_up: Arc<AtomicBool>,
+        turn: Arc<Turn>,
         then: impl FnOnce(&Arc<Inner>, &Request, Receipt) -> Verdict + Send + 'static,
     ) -> Verdict {
+        let reserved =
+            |sequence| Reserved { inner: Arc::clone(self), sequence, since: Instant::now(), is_over: false };
         match stepped {
             Err(why) => self.unrecorded(request, &why),
+            Ok(Stepped::Committed(receipt)) if turn.has_left() => {
+                drop(reserved(receipt.sequence));
+                Verdict::Drop { to_client: Vec::new() }
+            }
             Ok(Stepped::Committed(receipt)) => then(self, request, receipt),
             Ok(Stepped::Waiting { sequence, commit }) => {
                 let (inner, request) = (Arc::clone(self), request.clone());
-                let since = Instant::now();
-                let reserved =
-                    Reserved { inner: Arc::clone(self), sequence, since, given_up, is_over: false };
+                let reserved = reserved(sequence);
                 Hold::verdict(HoldKind::Machine, async move {
                     let committed = commit.await;
                     reserved.over();
@@ -248,7 +230,7 @@ impl Inner {
         if !self.without_policy {
             self.log.judged(ticket, &decision);
         }
-        self.say_decided(ticket, &decision);
+        self.say_decided(ticket, &decision, of.guard.is_monitoring());
         if !of.guard.is_monitoring() {
             match decision.outcome {
                 Outcome::Allow => {}
@@ -273,14 +255,14 @@ impl Inner {
         if edits.is_empty() { Verdict::Forward } else { Verdict::Replace(edits) }
     }
 
-    fn say_decided(&self, ticket: Ticket, decision: &Decision) {
+    fn say_decided(&self, ticket: Ticket, decision: &Decision, monitors: bool) {
         let of = |outcome: Outcome| match outcome {
             Outcome::Allow => "allowed",
             Outcome::Ask => "refused, a person would be asked",
             Outcome::Deny => "denied",
         };
         let by = || decision.deciding().map(|finding| finding.check.as_str()).collect::<Vec<_>>().join(", ");
-        if decision.outcome != Outcome::Allow && !self.guard().is_monitoring() {
+        if decision.outcome != Outcome::Allow && !monitors {
             self.log.decided(ticket, format!("{} ({})", of(decision.outcome), by()));
         } else if decision.would != Outcome::Allow {
             let would = if decision.would == Outcome::Ask { "would ask" } else { "would deny" };
@@ -290,6 +272,15 @@ impl Inner {
             self.log.remarked(ticket, format!("coerced {}", paths.join(", ")));
         }
     }
+}
+
+/// A call that is judged.
+#[derive(Clone)]
+struct Judging {
+    request: Request,
+    read: Arc<ClientFrame>,
+    guard: Arc<Guard>,
+    basis: Arc<Basis>,
 }
 
 /// What a step was decided from.

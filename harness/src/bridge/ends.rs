@@ -1,7 +1,7 @@
 //! How calls end: settled in the ledger, and in the record.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use framegate_guard::ledger::Settled;
@@ -28,7 +28,6 @@ pub(super) struct Reserved {
     pub(super) inner: Arc<Inner>,
     pub(super) sequence: u64,
     pub(super) since: Instant,
-    pub(super) given_up: Arc<AtomicBool>,
     pub(super) is_over: bool,
 }
 
@@ -41,9 +40,7 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        // What took too long to judge is passed on where nothing is refused.
-        let is_passed_on = self.given_up.load(Ordering::Relaxed) && self.inner.guard().is_monitoring();
-        if self.is_over || is_passed_on {
+        if self.is_over {
             return;
         }
         self.inner.undo(self.sequence);

@@ -36,6 +36,7 @@ mod retry;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 use std::sync::Arc;
 

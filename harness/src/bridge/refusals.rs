@@ -1,11 +1,12 @@
 //! What a call gets that is not sent: each refusal says why, and where it is recorded.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
+use framegate_guard::Guard;
 use framegate_guard::decision::Decision;
 use framegate_guard::json::Document;
-use framegate_guard::ledger::{LedgerFailure, Receipt, Stepped};
+use framegate_guard::ledger::{LedgerFailure, Receipt};
 use framegate_guard::refusal::REASON_CHARS_MAX;
 use framegate_guard::store::event::{self, EndRecord, Event};
 use framegate_pump::{Frame, Request, RpcError, Verdict};
@@ -15,6 +16,7 @@ use super::asking::{Asked, Basis};
 use super::calls::{DECISION_WAIT, Heard, REFUSED};
 use super::incident::incident;
 use super::shared::Inner;
+use super::turn::{Turn, Waits};
 use crate::calls::Level;
 use crate::clip::{clip, clip_to};
 use crate::mcp;
@@ -23,6 +25,10 @@ use crate::wire::ClientFrame;
 
 /// The check that there is a listing to judge a call by.
 const LISTING: &str = "listing";
+/// The check that a call is judged in time.
+const DECISION_TIME: &str = "decision_time";
+/// What stands in the record of a call whose judging failed.
+const INTERNAL: &str = "internal";
 
 impl Inner {
     /// The refusal that a decision leads to.
@@ -72,16 +78,24 @@ impl Inner {
         answer(frame)
     }
 
-    pub(super) fn undecided(&self, request: &Request) -> Verdict {
-        if self.guard().is_monitoring() {
-            self.log.remarked(request.head().ticket, "would deny: judging it took too long".into());
-            return Verdict::Forward;
-        }
-        self.log.decided(request.head().ticket, "refused (judging it took too long)".into());
+    /// Judging a call took too long.
+    pub(super) async fn undecided(
+        self: &Arc<Self>,
+        request: &Request,
+        read: &Arc<ClientFrame>,
+        guard: Arc<Guard>,
+    ) -> Verdict {
         let seconds = DECISION_WAIT.as_secs();
-        let text = format!("The call was not made: it could not be judged within {seconds} s.");
-        let machine = json!({ "outcome": "deny", "failed": ["decision_time"], "executed": false });
-        answer(refusal_frame(request, &text, &machine))
+        self.unjudged(Unjudged {
+            request: request.clone(),
+            read: Arc::clone(read),
+            guard,
+            check: DECISION_TIME,
+            why: format!("it could not be judged within {seconds} s"),
+            text: format!("The call was not made: it could not be judged within {seconds} s."),
+            said: "refused (judging it took too long)".into(),
+        })
+        .await
     }
 
     /// There is no listing to judge a call by. That is a decision too, and recorded as one.
@@ -90,50 +104,55 @@ impl Inner {
         request: &Request,
         read: &Arc<ClientFrame>,
         tool: &str,
-        why: &str,
+        why: String,
     ) -> Verdict {
         let text = format!(
             "{} was not called: {why}, so the call could not be checked against the tool's schema. Try again later, or tell the user.",
             clip(tool)
         );
-        let (inner, of, read, why) = (Arc::clone(self), request.clone(), Arc::clone(read), why.to_owned());
-        let again = Arc::clone(&read);
-        // Off the pump's thread: another decision may have the ledger.
-        let stepping = tokio::task::spawn_blocking(move || inner.step_unjudged(&of, &read, LISTING, &why));
-        match stepping.await {
-            Err(panicked) => self.internal(request, &panicked.to_string()),
-            Ok(stepped) => {
-                self.when_committed(request, stepped, Arc::default(), move |inner, request, receipt| {
-                    let guard = inner.guard();
-                    if guard.is_monitoring() {
-                        let (request, basis) = (request.clone(), Basis::default());
-                        return inner.carry_out(Asked { request, read: again, guard, receipt, basis });
-                    }
-                    inner.log.decided(request.head().ticket, "denied (no listing)".into());
-                    inner.refusal_of(request, &text, &receipt, None)
-                })
-            }
-        }
+        self.unjudged(Unjudged {
+            request: request.clone(),
+            read: Arc::clone(read),
+            guard: self.guard(),
+            check: LISTING,
+            why,
+            text,
+            said: "denied (no listing)".into(),
+        })
+        .await
     }
 
-    /// The step of a call that could not be judged.
-    fn step_unjudged(
-        &self,
-        request: &Request,
-        read: &ClientFrame,
-        check: &str,
-        why: &str,
-    ) -> Result<Stepped, LedgerFailure> {
-        let Some(call) = read.call() else { return Err(LedgerFailure("a call has no name".into())) };
-        let (guard, session) = (self.guard(), Arc::clone(&self.session()));
+    /// Off the pump's thread: the arguments may be large.
+    async fn unjudged(self: &Arc<Self>, of: Unjudged) -> Verdict {
+        let (inner, request, turn) = (Arc::clone(self), of.request.clone(), Arc::<Turn>::default());
+        let waits = Waits::on(&turn);
+        let verdict = tokio::task::spawn_blocking(move || inner.unjudged_now(of, turn)).await;
+        waits.over();
+        verdict.unwrap_or_else(|panicked| self.internal(&request, &panicked.to_string()))
+    }
+
+    /// The step of a call that could not be judged: without one it is not sent in any mode.
+    fn unjudged_now(self: &Arc<Self>, of: Unjudged, turn: Arc<Turn>) -> Verdict {
+        let Unjudged { request, read, guard, check, why, text, said } = of;
+        let Some(call) = read.call() else {
+            return self.internal(&request, "a call without a name was read");
+        };
+        let (since, session) = (Instant::now(), Arc::clone(&self.session()));
         let none = Document::empty_object();
         let arguments = call.arguments.unwrap_or_else(|| none.root());
         let id = request.id().map(framegate_pump::Id::json);
+        let decision = Decision::refused(call.name, id, arguments, check, &why);
+        let decision = if guard.is_monitoring() { decision.observed() } else { decision };
         let basis = Basis::default();
         let heard = Heard { guard: &guard, session: &session, arguments: call.arguments, basis: &basis };
-        self.step(request, &heard, &AtomicBool::new(false), &mut |_| {
-            let decision = Decision::refused(call.name, id, arguments, check, why);
-            if guard.is_monitoring() { decision.observed() } else { decision }
+        let step = self.step_of(&request, &heard, &turn, decision, since);
+        let stepped = self.ledger.step_apart(&self.key, step);
+        self.when_committed(&request, stepped, turn, move |inner, request, receipt| {
+            if guard.is_monitoring() {
+                return inner.carry_out(Asked { request: request.clone(), read, guard, receipt, basis });
+            }
+            inner.log.decided(request.head().ticket, said);
+            inner.refusal_of(request, &text, &receipt, None)
         })
     }
 
@@ -149,19 +168,60 @@ impl Inner {
         answer(refusal_frame(request, &text, &machine))
     }
 
-    /// Something in Framegate itself went wrong: the client gets a name for it, the log the reason.
+    /// Something in Framegate itself went wrong while a call was judged. Where nothing is refused it goes on, but
+    /// not without its record.
+    pub(super) fn broken(
+        self: &Arc<Self>,
+        request: &Request,
+        read: &Arc<ClientFrame>,
+        guard: Arc<Guard>,
+        why: &str,
+    ) -> Verdict {
+        let incident = incident();
+        self.log.say(Level::Error, &format!("incident {incident}: {why}"));
+        let of = Unjudged {
+            request: request.clone(),
+            read: Arc::clone(read),
+            guard,
+            check: INTERNAL,
+            why: format!("incident {incident}"),
+            text: broken_text(&incident),
+            said: format!("refused (incident {incident})"),
+        };
+        let taking = std::panic::AssertUnwindSafe(|| self.unjudged_now(of, Arc::default()));
+        std::panic::catch_unwind(taking)
+            .unwrap_or_else(|_| self.internal(request, "recording what went wrong panicked"))
+    }
+
+    /// Something in Framegate itself went wrong, so that not even a record can be made: nothing is sent in any
+    /// mode. The client gets a name for it, the log the reason.
     pub(super) fn internal(&self, request: &Request, why: &str) -> Verdict {
         let incident = incident();
         self.log.say(Level::Error, &format!("incident {incident}: {why}"));
-        if self.guard().is_monitoring() {
-            return Verdict::Forward;
-        }
         self.log.decided(request.head().ticket, format!("refused (incident {incident})"));
-        let text = format!(
-            "Framegate could not judge this (incident {incident}; its log says why). Nothing was sent to the server."
-        );
-        answer(request.refuse(&RpcError::new(RpcError::INTERNAL, text)))
+        answer(request.refuse(&RpcError::new(RpcError::INTERNAL, broken_text(&incident))))
     }
+}
+
+/// A call that could not be judged.
+struct Unjudged {
+    request: Request,
+    read: Arc<ClientFrame>,
+    /// What it was to be judged by.
+    guard: Arc<Guard>,
+    /// The check that stands for it in the record.
+    check: &'static str,
+    why: String,
+    /// What the client is told where it is refused.
+    text: String,
+    /// What the log says then.
+    said: String,
+}
+
+fn broken_text(incident: &str) -> String {
+    format!(
+        "Framegate could not judge this (incident {incident}; its log says why). Nothing was sent to the server."
+    )
 }
 
 /// A refusal as the client's model is shown it.

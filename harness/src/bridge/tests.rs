@@ -3,6 +3,7 @@
 mod asking;
 mod ids;
 mod listings;
+mod records;
 mod reload;
 mod results;
 
@@ -10,8 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use framegate_guard::ledger::{MemoryLedger, SessionKey};
+use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey};
 use framegate_guard::policy::Policy;
+use framegate_guard::world::World;
 use framegate_guard::{Facts, Guard};
 use framegate_pump::{IdLimits, Options, Pump};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
@@ -72,13 +74,17 @@ impl Rig {
     }
 
     fn asking(text: &str, ask: AskSettings) -> Rig {
+        Rig::over(text, ask, Arc::new(MemoryLedger::default()), Arc::new(Disk::new(Path::new("."))))
+    }
+
+    fn over(text: &str, ask: AskSettings, ledger: Arc<dyn Ledger>, world: Arc<dyn World>) -> Rig {
         let log =
             Arc::new(CallLog::new(Stderr::start(), ServerName::given("s"), Level::Off, LogFormat::Text));
         let bridge = Bridge::new(BridgeSettings {
             guard: Guard::new(policy(text), "s", Facts::default()),
-            ledger: Arc::new(MemoryLedger::default()),
+            ledger,
             key: SessionKey { principal: "p".into(), name: "s".into() },
-            world: Arc::new(Disk::new(Path::new("."))),
+            world,
             log,
             noise: None,
             without_policy: false,

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use framegate_guard::ledger::{
-    Ledger, LedgerFailure, MemoryLedger, SessionKey, Settled, Snapshot, Step, Stepped,
+    Ledger, LedgerFailure, MemoryLedger, Receipt, SessionKey, Settled, Snapshot, Step, Stepped,
 };
 use framegate_guard::store::event::{CloseRecord, Event};
 use framegate_guard::store::sqlite::{self, Store};
@@ -99,6 +99,34 @@ impl StoreLedger {
         &self.queue
     }
 
+    /// Whether what comes now can be recorded; if not, it goes through all the same.
+    fn takes(&self, is_full: bool) -> Result<bool, LedgerFailure> {
+        match self.on_failure {
+            _ if !is_full || self.durability == Durability::Bounded => Ok(true),
+            OnFailure::Refuse => Err(LedgerFailure(FULL.into())),
+            OnFailure::Allow => Ok(false),
+        }
+    }
+
+    /// Hands a step over to be written. Of one without a record: its number.
+    fn record(&self, sequence: u64, step: Step, is_full: bool) -> Result<Stepped, u64> {
+        let Some(mut record) = step.record else { return Err(sequence) };
+        let decision = step.decision;
+        record.is_waived = self.durability == Durability::Bounded;
+        let slot = Arc::<Slot>::default();
+        self.queue.push(What::Call { step: sequence, record, slot: Arc::clone(&slot) }, now());
+        if self.durability == Durability::Bounded && !is_full {
+            return Ok(Stepped::Committed(Receipt { sequence, decision, recorded: None }));
+        }
+        let commit = Box::pin(Waiting { slot, sequence, decision });
+        Ok(Stepped::Waiting { sequence, commit })
+    }
+
+    fn nothing_to_record(&self, key: &SessionKey, sequence: u64) -> LedgerFailure {
+        self.undo(key, sequence);
+        LedgerFailure("a decision came without anything to record".into())
+    }
+
     /// Writes what still waits, and the session's end.
     pub(crate) fn finish(&self, how: &str) {
         self.queue.push(What::Event(Event::Close(CloseRecord { how: how.to_owned() })), now());
@@ -121,6 +149,11 @@ impl StoreLedger {
     }
 }
 
+/// A step that nothing will be written of.
+fn unwritten(sequence: u64, step: Step) -> Receipt {
+    Receipt { sequence, decision: step.decision, recorded: None }
+}
+
 /// Time for a record.
 pub(super) fn now() -> Instant {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -134,35 +167,30 @@ impl Ledger for StoreLedger {
         decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
     ) -> Result<Stepped, LedgerFailure> {
         let is_full = self.queue.is_full();
-        if is_full && self.durability != Durability::Bounded {
-            if self.on_failure == OnFailure::Refuse {
-                return Err(LedgerFailure(FULL.into()));
-            }
-            let receipt = self.memory.step_with(key, decide, |sequence, step| {
-                let decision = step.decision;
-                framegate_guard::ledger::Receipt { sequence, decision, recorded: None }
+        if !self.takes(is_full)? {
+            return self.memory.step_with(key, decide, |sequence, step| {
+                // A decision that came too late is no call: another step stands for it.
+                if step.record.is_some() {
+                    self.queue.miss(now(), FULL);
+                }
+                Ok(Stepped::Committed(unwritten(sequence, step)))
             });
-            self.queue.miss(now(), FULL);
-            return Ok(Stepped::Committed(receipt));
         }
-        let stepped = self.memory.step_with(key, decide, |sequence, step| {
-            let Some(mut record) = step.record else { return Err(sequence) };
-            let decision = step.decision;
-            record.is_waived = self.durability == Durability::Bounded;
-            let slot = Arc::<Slot>::default();
-            // Still inside the step: records stand in the order of the decisions.
-            self.queue.push(What::Call { step: sequence, record, slot: Arc::clone(&slot) }, now());
-            if self.durability == Durability::Bounded && !is_full {
-                let receipt = framegate_guard::ledger::Receipt { sequence, decision, recorded: None };
-                return Ok(Stepped::Committed(receipt));
-            }
-            let commit = Box::pin(Waiting { slot, sequence, decision });
-            Ok(Stepped::Waiting { sequence, commit })
-        });
-        stepped.map_err(|sequence| {
-            self.undo(key, sequence);
-            LedgerFailure("a decision came without anything to record".into())
-        })
+        // Still inside the step: records stand in the order of the decisions.
+        let stepped =
+            self.memory.step_with(key, decide, |sequence, step| self.record(sequence, step, is_full));
+        stepped.map_err(|sequence| self.nothing_to_record(key, sequence))
+    }
+
+    fn step_apart(&self, key: &SessionKey, step: Step) -> Result<Stepped, LedgerFailure> {
+        let is_full = self.queue.is_full();
+        let is_taken = self.takes(is_full)?;
+        let sequence = self.memory.reserve_apart(key, &step);
+        if !is_taken {
+            self.queue.miss(now(), FULL);
+            return Ok(Stepped::Committed(unwritten(sequence, step)));
+        }
+        self.record(sequence, step, is_full).map_err(|sequence| self.nothing_to_record(key, sequence))
     }
 
     fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure> {

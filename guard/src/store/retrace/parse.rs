@@ -14,7 +14,7 @@ use crate::store::chain::Hash;
 use crate::world::{Answers, Instant, Unknown};
 
 /// Names under which a call is refused that no rule was asked about.
-pub(super) const UNJUDGED: &[&str] = &["decision_time", "listing", "record"];
+pub(super) const UNJUDGED: &[&str] = &["decision_time", "internal", "listing", "record"];
 
 pub(super) fn outcome(name: &str) -> Option<Outcome> {
     Some(match name {
