@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -74,6 +74,7 @@ pub struct CallLog {
     state: Mutex<State>,
     noise_lines: AtomicU64,
     diverts_noise: bool,
+    has_no_server: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -143,6 +144,7 @@ impl CallLog {
             state: Mutex::default(),
             noise_lines: AtomicU64::new(0),
             diverts_noise: false,
+            has_no_server: AtomicBool::new(false),
         }
     }
 
@@ -158,6 +160,11 @@ impl CallLog {
     pub fn showing(mut self, arguments: LogArguments) -> Self {
         self.arguments = arguments;
         self
+    }
+
+    /// There is no server behind this session: what comes is answered with the reason.
+    pub(crate) fn without_server(&self) {
+        self.has_no_server.store(true, Ordering::Relaxed);
     }
 
     /// Says something at a level, in one line: a server's tool name or error message with a line break in it would
@@ -283,6 +290,9 @@ impl CallLog {
         let mut state = self.lock();
         let Some(call) = state.open.remove(&head.ticket) else { return };
         let outcome = match call.ended {
+            Some(Ended::PeerGone) if self.has_no_server.load(Ordering::Relaxed) => {
+                "refused (no server was started)".into()
+            }
             Some(Ended::PeerGone) => "lost (the server is gone)".into(),
             Some(Ended::TooLong) => "answer too long".into(),
             _ => outcome,

@@ -33,6 +33,18 @@ fn a_server_whose_time_is_up_is_said_to_be_ended_by_framegate_and_why() {
 }
 
 #[test]
+fn where_no_server_was_started_none_is_said_to_be_gone() {
+    for run in
+        [&["run", "--policy", "/no/such/policy.yaml", "--", "cat"][..], &["run", "--", "/no/such/program"]]
+    {
+        let output = session(framegate().args(run), CALL);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("slow refused (no server was started)"), "{said}");
+        assert!(!said.contains("is gone"), "{said}");
+    }
+}
+
+#[test]
 fn a_call_that_is_left_unanswered_at_a_clean_end_has_a_line() {
     let output = session(framegate().args(["run", "--", "sh", "-c", "cat >/dev/null"]), CALL);
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b""[..]));

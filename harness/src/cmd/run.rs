@@ -197,6 +197,7 @@ fn no_policy(name: &ServerName) -> Result<Guard, String> {
 /// reads the log of a client that says "connection closed".
 async fn refuse_all(why: &str, exit: Exit, mut settings: Settings, log: &CallLog) -> Exit {
     log.say_lines(Level::Error, why);
+    log.without_server();
     settings.no_server = Some(format!("framegate did not start the MCP server: {why}"));
     if let Ok(stdio) = Stdio::open() {
         let session = Session::new(Upstream::streams(tokio::io::empty(), tokio::io::sink()), settings);
@@ -273,6 +274,7 @@ async fn run_session(command: ServerCommand, mut settings: Settings, log: &CallL
         Ok(upstream) => (upstream, None),
         Err(why) => {
             log.say(Level::Error, &why.to_string());
+            log.without_server();
             settings.no_server = Some(format!("framegate could not start the MCP server: {why}"));
             // The client's first request is answered with the reason, so that it shows there.
             (Upstream::streams(tokio::io::empty(), tokio::io::sink()), Some(start_exit(&why)))
