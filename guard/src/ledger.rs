@@ -105,6 +105,9 @@ pub enum Stepped {
 /// A commit to wait for.
 pub type Commit = Pin<Box<dyn Future<Output = Result<Receipt, LedgerFailure>> + Send>>;
 
+/// A record to wait for that is no step's.
+pub type Noting = Pin<Box<dyn Future<Output = Result<(), LedgerFailure>> + Send>>;
+
 impl std::fmt::Debug for Stepped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -190,6 +193,15 @@ pub trait Ledger: Send + Sync {
 
     /// What happened beside the decisions, for the record, in order.
     fn note(&self, _event: Event) {}
+
+    /// Notes what is acted upon only once it is recorded. Nothing to wait for where it need not be.
+    ///
+    /// # Errors
+    /// [`LedgerFailure`], here or when it is waited for: it must not be acted upon.
+    fn note_and_wait(&self, event: Event) -> Result<Option<Noting>, LedgerFailure> {
+        self.note(event);
+        Ok(None)
+    }
 
     /// Something to wait for before more is noted, when much waits for the record already.
     fn room(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {

@@ -212,6 +212,79 @@ fn a_file_that_is_taken_away_gets_no_more_records_and_no_call_goes_out() {
     assert_eq!(Stored::read(&file).unwrap().of("call").count(), 2);
 }
 
+/// Calls that the strict reader does not take for any, and other readers run.
+const ODD_CALLS: [&str; 5] = [
+    r#"{"jsonrpc":"2.0","id":101,"method":"tools/call","params":{"name":"touch","arguments":{"a":1,"a":2}}}"#,
+    r#"{"jsonrpc":"2.0","id":102,"method":"tools\/call","params":{"name":"touch","arguments":{"a":1,"a":2}}}"#,
+    r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"touch","arguments":{"no":"id"}}}"#,
+    r#"[{"jsonrpc":"2.0","id":103,"method":"tools/call","params":{"name":"touch","arguments":{}}}]"#,
+    r#"{"jsonrpc":"2.0","id":104,"method":"tools/call","params":{"name":"touch","arguments":{"x":"\ud800"}}}"#,
+];
+
+/// Sessions in which nothing is refused: without a policy, and in monitor mode.
+fn watches(file: &Path, options: &[&str]) -> [Guarded; 2] {
+    let wrapper = framegate_tests::wrapper!();
+    [(None, "a.db"), (Some(POLICY), "b.db")].map(|(policy, name)| {
+        let file = file.join(name).display().to_string();
+        let mode: &[&str] = if policy.is_some() { &["--mode", "monitor"] } else { &[] };
+        let options = [&["--store", &file], mode, options].concat();
+        Start { wrapper: &wrapper, policy, options: &options, script: json!([]), files: &[] }.now()
+    })
+}
+
+#[test]
+fn what_may_be_a_call_and_cannot_be_read_as_one_waits_for_its_record_in_every_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    for (mut guarded, name) in watches(folder.path(), &[]).into_iter().zip(["a.db", "b.db"]) {
+        guarded.open();
+        let file = folder.path().join(name);
+        let holder = hold(&file, Duration::from_secs(2));
+        ODD_CALLS.iter().for_each(|frame| guarded.send(frame));
+        guarded.ask(&ping("2"), "2");
+        assert_eq!(guarded.server_got_count("touch"), 0, "not before they are in the record");
+        holder.join().unwrap();
+        guarded.wait_server_got("touch", ODD_CALLS.len());
+        let got = guarded.server_got();
+        for frame in ODD_CALLS {
+            assert!(got.iter().any(|line| line.trim_end() == frame), "{frame}");
+        }
+        guarded.end();
+        let stored = Stored::read(&file).unwrap();
+        let unread =
+            stored.of("frame").filter(|frame| frame["unread"] == true && frame["sent"] == "verbatim");
+        assert_eq!(unread.count(), ODD_CALLS.len());
+        let verified =
+            Command::new(env!("CARGO_BIN_EXE_framegate-under-test")).arg("verify").arg(&file).output();
+        let said = String::from_utf8(verified.unwrap().stdout).unwrap();
+        assert!(said.contains("frames sent that could not be read as calls: 5"), "{said}");
+    }
+}
+
+#[test]
+fn what_may_be_a_call_is_refused_where_no_call_is_made_without_a_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let away = folder.path().join("away.db");
+    let sessions = watches(folder.path(), &["--store-failure", "refuse"]);
+    for (mut guarded, name) in sessions.into_iter().zip(["a.db", "b.db"]) {
+        guarded.open();
+        let file = folder.path().join(name);
+        guarded.ask(&ping("2"), "2");
+        std::fs::rename(&file, &away).unwrap();
+        ODD_CALLS.iter().for_each(|frame| guarded.send(frame));
+        let refused = guarded.wait("104");
+        assert!(refused.to_string().contains("is not sent without a record"), "{refused}");
+        guarded.ask(&ping("3"), "3");
+        assert_eq!(guarded.server_got_count("touch"), 0);
+        std::fs::rename(&away, &file).unwrap();
+        guarded.end();
+        let stored = Stored::read(&file).unwrap();
+        let sent = |sent: &'static str| {
+            stored.of("frame").filter(|frame| frame["from"] == "client" && frame["sent"] == sent).count()
+        };
+        assert_eq!((sent("verbatim"), sent("no")), (0, ODD_CALLS.len()), "told as it was");
+    }
+}
+
 // === a store that cannot be opened ===
 
 fn refused(file: &str) -> Output {

@@ -249,6 +249,7 @@ pub(super) fn frame(frame: &FrameRecord, session: u64, keep: Keep) -> Entry {
     let entry = Entry::new("frame").number("session", session).text("from", frame.from.name());
     let entry = entry.some("method", &frame.method).some("reason", &frame.reason).some("rule", &frame.rule);
     let entry = entry.text("sent", frame.sent.name());
+    let entry = if frame.is_unread { entry.raw("unread", "true") } else { entry };
     let bytes = frame.frame.as_ref().or(frame.out.as_ref()).map(size).or(frame.frame_bytes);
     let mut entry = match bytes {
         Some(bytes) => entry.number("bytes", bytes),
@@ -263,6 +264,9 @@ pub(super) fn frame(frame: &FrameRecord, session: u64, keep: Keep) -> Entry {
         if frame.sent != FrameSent::Edited && bytes.len() <= FRAME_BYTES_MAX {
             entry = keep.add_frame(entry, "bytes", bytes.clone());
         }
+    }
+    if let (None, Some(hash)) = (&frame.frame, &frame.frame_sha256) {
+        entry = keep.known_hash(entry, "frame", hash);
     }
     if let Some(out) = &frame.out {
         entry = keep.hash_of(entry, "out", out);
@@ -318,7 +322,8 @@ pub(super) fn close(close: &CloseRecord, session: u64, counts: Counts) -> Entry 
     entry.number("calls", counts.calls).number("refused", counts.refused)
 }
 
-/// Calls that went through while the record could not be written.
+/// What has no record of its own: calls that went through while the record could not be written (`gap`), or other
+/// entries that too many waited before (`omitted`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gap {
     /// How many.
@@ -334,6 +339,12 @@ pub struct Gap {
 /// `gap`.
 pub(super) fn gap(gap: &Gap, session: u64) -> Entry {
     let entry = Entry::new("gap").number("session", session).number("count", gap.count);
+    entry.number("from", gap.from).number("to", gap.to).foreign("why", &gap.why)
+}
+
+/// `omitted`.
+pub(super) fn omitted(gap: &Gap, session: u64) -> Entry {
+    let entry = Entry::new("omitted").number("session", session).number("count", gap.count);
     entry.number("from", gap.from).number("to", gap.to).foreign("why", &gap.why)
 }
 

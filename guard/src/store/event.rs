@@ -219,6 +219,10 @@ pub struct FrameRecord {
     pub heard: Option<(u64, String)>,
     /// How long it was, where it is not here.
     pub frame_bytes: Option<u64>,
+    /// It may be a call, and went on though it could not be read as one.
+    pub is_unread: bool,
+    /// SHA-256 of the frame, where it is known and the frame is not here.
+    pub frame_sha256: Option<super::chain::Hash>,
 }
 
 /// A refused request that is no call.

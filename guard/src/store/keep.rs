@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::chain::Hash;
 use super::entries::hash;
 use super::entry::Entry;
 use crate::json::{Document, Limits};
@@ -100,7 +101,11 @@ impl Keep {
 
     /// A hash holds no secret, and without it nobody can tell whether a frame went through unchanged.
     pub(super) fn hash_of(self, entry: Entry, field: &'static str, frame: &[u8]) -> Entry {
-        let hash = Bytes::copy_from_slice(&hash(frame).0);
+        self.known_hash(entry, field, &hash(frame))
+    }
+
+    pub(super) fn known_hash(self, entry: Entry, field: &'static str, hash: &Hash) -> Entry {
+        let hash = Bytes::copy_from_slice(&hash.0);
         if let Keep::None = self { entry.committed(field, hash) } else { entry.content(field, hash) }
     }
 }

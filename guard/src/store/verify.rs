@@ -138,6 +138,10 @@ pub struct Counts {
     pub waived: u64,
     /// Calls that went out and were never written.
     pub unrecorded: u64,
+    /// Frames of the client's that may be calls, and went on though they could not be read as any.
+    pub unread: u64,
+    /// Frames and ends of calls that have no record because too much waited.
+    pub omitted: u64,
     /// Signatures that are right.
     pub signed: u64,
     /// The last record that such a signature covers.

@@ -226,6 +226,16 @@ impl Writer {
         Ok(())
     }
 
+    /// Frames and ends of calls that have no record because too much waited.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn omitted(&mut self, to: &mut Transaction<'_>, gap: &Gap, time: Instant) -> Result<(), StoreError> {
+        let session = self.session(to, time)?;
+        to.append(&entries::omitted(gap, session), time)?;
+        Ok(())
+    }
+
     /// What can be named, about to grow.
     fn change(&mut self) -> &mut Written {
         if self.before.is_none() {
@@ -342,6 +352,8 @@ fn unrecorded(end: &EndRecord) -> FrameRecord {
         sent: if end.frame.is_some() { FrameSent::Verbatim } else { FrameSent::No },
         heard: None,
         frame_bytes: None,
+        is_unread: false,
+        frame_sha256: None,
     }
 }
 

@@ -272,6 +272,8 @@ impl Inner {
                 sent: FrameSent::Verbatim,
                 heard: Some((heard, text)),
                 frame_bytes: None,
+                is_unread: false,
+                frame_sha256: None,
             }));
         }
     }

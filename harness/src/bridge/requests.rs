@@ -5,14 +5,15 @@ use std::sync::Arc;
 use framegate_guard::Outcome;
 use framegate_guard::cel::Budget;
 use framegate_guard::json::{Document, Limits, Value};
+use framegate_guard::ledger::LedgerFailure;
 use framegate_guard::policy::Surface;
 use framegate_guard::store::event::{Event, FrameRecord, FrameSent, MethodRecord};
 use framegate_guard::{MethodCall, Ruled};
-use framegate_pump::{Frame, Interceptor as _, Kind, Request, RpcError, Side, Verdict};
+use framegate_pump::{Frame, Hold, HoldKind, Interceptor as _, Kind, Request, RpcError, Side, Verdict};
 
 use super::calls::{ON_THREAD_BYTES_MAX, REFUSED, read};
 use super::refusals::answer;
-use super::shared::Bridge;
+use super::shared::{Bridge, Inner};
 use crate::calls::Level;
 use crate::clip::clip;
 use crate::recorder::peer;
@@ -128,17 +129,7 @@ impl Bridge {
 
     /// A frame that is no call, and what became of it.
     fn note_frame(&self, frame: &Frame, from: Side, reason: &str, sent: FrameSent, answers: &[Frame]) {
-        self.inner.ledger.note(Event::Frame(FrameRecord {
-            from: peer(from),
-            method: String::new(),
-            reason: reason.to_owned(),
-            rule: String::new(),
-            frame: Some(frame.bytes().clone()),
-            out: answers.first().map(|frame| frame.bytes().clone()),
-            sent,
-            heard: None,
-            frame_bytes: None,
-        }));
+        self.inner.ledger.note(Event::Frame(frame_record(frame, from, reason, sent, answers)));
     }
 
     pub(super) fn client_notification(&self, notification: &Request) -> Verdict {
@@ -241,28 +232,55 @@ impl Bridge {
             return self.would_refuse(frame, refusal);
         }
         self.report(frame, refusal);
-        let mut errors = refusal.errors();
+        let errors = refusal.errors();
         self.note_frame(frame, Side::Client, refusal.reason.as_str(), FrameSent::No, &errors);
-        match (errors.len(), errors.pop()) {
-            (1, Some(error)) if refusal.id().is_some() => Verdict::Answer(error),
-            (_, last) => {
-                errors.extend(last);
-                Verdict::Drop { to_client: errors }
+        refused(refusal, errors)
+    }
+
+    /// What would be refused goes on. What may be a call does so like one: not before it is in the record.
+    fn would_refuse(&self, frame: &Frame, refusal: &Refusal) -> Verdict {
+        let (reason, bytes) = (refusal.reason.as_str(), frame.len());
+        if !self.inner.without_policy {
+            self.say(
+                Level::Warn,
+                &format!("would refuse a frame of {bytes} bytes ({reason}): {}", refusal.message),
+            );
+        }
+        if !may_call(frame.body()) {
+            self.note_frame(frame, Side::Client, reason, FrameSent::Verbatim, &[]);
+            return Verdict::Forward;
+        }
+        let record = FrameRecord {
+            is_unread: true,
+            ..frame_record(frame, Side::Client, reason, FrameSent::Verbatim, &[])
+        };
+        match self.inner.ledger.note_and_wait(Event::Frame(record)) {
+            Ok(None) => Verdict::Forward,
+            Err(why) => {
+                self.note_frame(frame, Side::Client, "no record", FrameSent::No, &[]);
+                self.frame_unrecorded(refusal, &why)
+            }
+            Ok(Some(noting)) => {
+                let (bridge, refusal) = (Bridge { inner: Arc::clone(&self.inner) }, refusal.clone());
+                let held = HeldFrame { inner: Arc::clone(&self.inner), frame: frame.clone(), is_over: false };
+                Hold::verdict(HoldKind::Machine, async move {
+                    let noted = noting.await;
+                    held.over();
+                    match noted {
+                        Ok(()) => Verdict::Forward,
+                        Err(why) => bridge.frame_unrecorded(&refusal, &why),
+                    }
+                })
             }
         }
     }
 
-    fn would_refuse(&self, frame: &Frame, refusal: &Refusal) -> Verdict {
-        let (reason, bytes) = (refusal.reason.as_str(), frame.len());
-        self.note_frame(frame, Side::Client, reason, FrameSent::Verbatim, &[]);
-        if self.inner.without_policy {
-            return Verdict::Forward;
-        }
-        self.say(
-            Level::Warn,
-            &format!("would refuse a frame of {bytes} bytes ({reason}): {}", refusal.message),
-        );
-        Verdict::Forward
+    /// No record, no call; nor what may be one.
+    fn frame_unrecorded(&self, refusal: &Refusal, why: &LedgerFailure) -> Verdict {
+        let message = format!("not sent on: {why}, and what may be a call is not sent without a record");
+        self.say(Level::Warn, &format!("refused a frame that may be a call: {why}"));
+        let refusal = Refusal { code: RpcError::INTERNAL, message, ..refusal.clone() };
+        refused(&refusal, refusal.errors())
     }
 
     fn report(&self, frame: &Frame, refusal: &Refusal) {
@@ -277,5 +295,60 @@ impl Bridge {
                 refusal.message
             ),
         );
+    }
+}
+
+fn frame_record(frame: &Frame, from: Side, reason: &str, sent: FrameSent, answers: &[Frame]) -> FrameRecord {
+    FrameRecord {
+        from: peer(from),
+        method: String::new(),
+        reason: reason.to_owned(),
+        rule: String::new(),
+        frame: Some(frame.bytes().clone()),
+        out: answers.first().map(|frame| frame.bytes().clone()),
+        sent,
+        heard: None,
+        frame_bytes: None,
+        is_unread: false,
+        frame_sha256: None,
+    }
+}
+
+fn refused(refusal: &Refusal, mut errors: Vec<Frame>) -> Verdict {
+    match (errors.len(), errors.pop()) {
+        (1, Some(error)) if refusal.id().is_some() => Verdict::Answer(error),
+        (_, last) => {
+            errors.extend(last);
+            Verdict::Drop { to_client: errors }
+        }
+    }
+}
+
+/// Whether any reader might find a call in this: a name that is written with escapes is no less one.
+fn may_call(body: &[u8]) -> bool {
+    const CALL: &[u8] = b"tools/call";
+    body.contains(&b'\\') || body.windows(CALL.len()).any(|part| part == CALL)
+}
+
+/// A frame that may be a call and waits for its record. When nobody waits any more, it was not sent.
+struct HeldFrame {
+    inner: Arc<Inner>,
+    frame: Frame,
+    is_over: bool,
+}
+
+impl HeldFrame {
+    /// Its record has come, or failed.
+    fn over(mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Drop for HeldFrame {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let record = frame_record(&self.frame, Side::Client, "cancelled", FrameSent::No, &[]);
+            self.inner.ledger.note(Event::Frame(record));
+        }
     }
 }

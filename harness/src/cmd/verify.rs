@@ -169,6 +169,15 @@ fn text(name: &str, report: &Report, totals: Option<Totals>) -> Vec<String> {
     if counts.unrecorded > 0 {
         lines.push(format!("  calls that went out and were never written: {}", counts.unrecorded));
     }
+    if counts.unread > 0 {
+        lines.push(format!("  frames sent that could not be read as calls: {}", counts.unread));
+    }
+    if counts.omitted > 0 {
+        lines.push(format!(
+            "  frames and ends of calls that were not written, too much waited: {}",
+            counts.omitted
+        ));
+    }
     lines.extend(totals.map(|totals| fidelity::totals(&totals)));
     // Names of indexes and fields are whatever somebody wrote into the file.
     lines.into_iter().map(visible).collect()
@@ -192,6 +201,8 @@ fn as_json(name: &str, report: &Report, totals: Option<Totals>) -> serde_json::V
         "texts": counts.texts,
         "waived": counts.waived,
         "unrecorded": counts.unrecorded,
+        "unread": counts.unread,
+        "omitted": counts.omitted,
         "signatures": counts.signed,
         "signed_to": counts.signed_to,
     });

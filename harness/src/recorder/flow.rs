@@ -184,6 +184,8 @@ fn made(seen: &Seen<'_>, to: Side) -> FrameRecord {
         sent: FrameSent::Ours,
         heard: None,
         frame_bytes: None,
+        is_unread: false,
+        frame_sha256: None,
     }
 }
 
@@ -211,6 +213,8 @@ fn row(awaited: Awaited, reason: &str, out: Option<Bytes>) -> FrameRecord {
         out,
         heard: None,
         frame_bytes: None,
+        is_unread: false,
+        frame_sha256: None,
     }
 }
 
@@ -318,6 +322,8 @@ impl Observer for Fidelity {
             sent: FrameSent::No,
             heard: None,
             frame_bytes: Some(gone.frame_bytes),
+            is_unread: false,
+            frame_sha256: None,
         });
     }
 }

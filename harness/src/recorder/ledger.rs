@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use framegate_guard::ledger::{
-    Ledger, LedgerFailure, MemoryLedger, Receipt, SessionKey, Settled, Snapshot, Step, Stepped,
+    Ledger, LedgerFailure, MemoryLedger, Noting, Receipt, SessionKey, Settled, Snapshot, Step, Stepped,
 };
 use framegate_guard::store::event::{CloseRecord, Event};
 use framegate_guard::store::sqlite::{self, Store};
@@ -205,9 +205,20 @@ impl Ledger for StoreLedger {
         self.queue.push(What::Event(event), now());
     }
 
+    fn note_and_wait(&self, event: Event) -> Result<Option<Noting>, LedgerFailure> {
+        let is_full = self.queue.is_full();
+        if self.durability == Durability::Bounded || !self.takes(is_full)? {
+            self.note(event);
+            return Ok(None);
+        }
+        let slot = Arc::<Slot>::default();
+        self.queue.push(What::Held(event, Arc::clone(&slot)), now());
+        Ok(Some(Box::pin(std::future::poll_fn(move |context| slot.poll(context).map_ok(drop)))))
+    }
+
     fn room(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
         self.queue
-            .is_full()
+            .holds_up()
             .then(|| -> Pin<Box<dyn Future<Output = ()> + Send>> { Box::pin(self.queue.room()) })
     }
 }

@@ -10,11 +10,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use framegate_guard::decision::Decision;
 use framegate_guard::ledger::{LedgerFailure, Receipt, Recorded};
+use framegate_guard::store::chain::Hash;
 use framegate_guard::store::entries::Gap;
-use framegate_guard::store::event::{CallRecord, Event, FrameSent, How, Sent};
+use framegate_guard::store::event::{CallRecord, EndRecord, Event, FrameRecord, FrameSent, How, Sent};
 use framegate_guard::world::Instant;
 
+use sha2::{Digest as _, Sha256};
+
 use super::flow::{Claim, Flow, Segment};
+use crate::clip::clip;
 
 /// Bytes of frames that wait. From there on calls are refused and answers are held.
 pub(super) const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -22,6 +26,8 @@ pub(super) const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(super) const QUEUE_ITEMS_MAX: usize = 16 * 1024;
 /// How long what nobody waits for may linger, to share a transaction with what comes next.
 const LINGER: Duration = Duration::from_millis(10);
+/// Why an entry has no record.
+const TOO_MANY: &str = "too much waited to be written already";
 /// What an entry takes beside its frames.
 const ITEM_BYTES: usize = 512;
 
@@ -40,6 +46,8 @@ pub(super) enum What {
     Call { step: u64, record: Box<CallRecord>, slot: Arc<Slot> },
     /// Anything else.
     Event(Event),
+    /// The same, and somebody waits for it.
+    Held(Event, Arc<Slot>),
 }
 
 impl What {
@@ -48,15 +56,17 @@ impl What {
         let came = |edited: bool| if edited { Claim::Edited } else { Claim::AsItIs };
         let (frame, claim, out) = match self {
             What::Call { record, .. } => (Some(&record.frame), came(record.sent == Sent::Edited), None),
-            What::Event(Event::End(end)) if matches!(end.how, How::Asked | How::Refused) => {
-                (end.frame.as_ref(), Claim::Ours, None)
-            }
-            What::Event(Event::End(end)) => (end.frame.as_ref(), came(end.out.is_some()), None),
-            What::Event(Event::Frame(frame)) => {
-                (frame.frame.as_ref(), came(frame.sent == FrameSent::Edited), frame.out.as_ref())
-            }
-            What::Event(Event::Method(method)) => (Some(&method.frame), Claim::AsItIs, method.out.as_ref()),
-            What::Event(Event::Approval(_) | Event::Close(_)) => (None, Claim::AsItIs, None),
+            What::Event(event) | What::Held(event, _) => match event {
+                Event::End(end) if matches!(end.how, How::Asked | How::Refused) => {
+                    (end.frame.as_ref(), Claim::Ours, None)
+                }
+                Event::End(end) => (end.frame.as_ref(), came(end.out.is_some()), None),
+                Event::Frame(frame) => {
+                    (frame.frame.as_ref(), came(frame.sent == FrameSent::Edited), frame.out.as_ref())
+                }
+                Event::Method(method) => (Some(&method.frame), Claim::AsItIs, method.out.as_ref()),
+                Event::Approval(_) | Event::Close(_) => (None, Claim::AsItIs, None),
+            },
         };
         let frame = frame.map(|frame| (frame, claim));
         frame.into_iter().chain(out.map(|out| (out, Claim::Ours)))
@@ -71,7 +81,7 @@ impl Item {
 
     /// Somebody waits for it, or it is the last.
     fn is_urgent(&self) -> bool {
-        matches!(self.what, What::Call { .. } | What::Event(Event::Close(_)))
+        matches!(self.what, What::Call { .. } | What::Held(..) | What::Event(Event::Close(_)))
     }
 }
 
@@ -87,6 +97,8 @@ pub(super) struct State {
     items: VecDeque<Item>,
     /// Sum over `items`.
     bytes: usize,
+    /// What the thread has taken and not written yet: bytes, and how many.
+    taken: (usize, usize),
     urgent: usize,
     /// The thread sleeps until it is woken; otherwise it looks again by itself within [`LINGER`].
     is_asleep: bool,
@@ -95,13 +107,40 @@ pub(super) struct State {
     pub(super) flow: Flow,
     /// Calls that went through unrecorded.
     gap: Option<Gap>,
+    /// Entries that there was no place for.
+    omitted: Option<Gap>,
+    /// The record cannot be written, and calls go through.
+    lets_through: bool,
     /// Who waits for room.
     waiting: Vec<Waker>,
 }
 
 impl State {
     fn is_full(&self) -> bool {
-        self.bytes > QUEUE_BYTES_MAX || self.items.len() > QUEUE_ITEMS_MAX
+        let (bytes, items) = self.taken;
+        self.bytes + bytes > QUEUE_BYTES_MAX || self.items.len() + items > QUEUE_ITEMS_MAX
+    }
+
+    /// What a side sends in a loop while nothing can be written must not fill the memory: when much waits, entries
+    /// keep no frames, and when there are many, they are only counted.
+    fn fit(&self, what: What) -> Option<What> {
+        let What::Event(event) = what else { return Some(what) };
+        if !self.is_full() {
+            return Some(What::Event(event));
+        }
+        let most = match &event {
+            Event::Close(_) => usize::MAX,
+            // Each is one call's, and calls are refused by now, or counted.
+            Event::End(_) | Event::Approval(_) => 2 * QUEUE_ITEMS_MAX,
+            Event::Frame(_) | Event::Method(_) => QUEUE_ITEMS_MAX,
+        };
+        (self.items.len() < most).then(|| What::Event(without_frames(event)))
+    }
+
+    fn wake(&mut self) {
+        if !self.is_full() || self.lets_through {
+            self.waiting.drain(..).for_each(Waker::wake);
+        }
     }
 
     fn push(&mut self, item: Item) {
@@ -129,7 +168,15 @@ impl Queue {
     }
 
     fn push_to(&self, mut state: MutexGuard<'_, State>, what: What, time: Instant) {
-        let flow = state.flow.close();
+        let is_full = state.is_full();
+        let Some(what) = state.fit(what) else {
+            return count(&mut state.omitted, time, TOO_MANY);
+        };
+        let mut flow = state.flow.close();
+        if is_full {
+            // Hashed now: it holds on to no frames.
+            flow.text();
+        }
         state.push(Item { what, time, flow });
         let wakes = state.urgent > 0 || state.is_asleep;
         drop(state);
@@ -140,12 +187,26 @@ impl Queue {
 
     /// A call went through unrecorded.
     pub(super) fn miss(&self, time: Instant, why: &str) {
+        count(&mut self.lock().gap, time, why);
+    }
+
+    /// Entries that there was no place for so far.
+    pub(super) fn omitted(&self) -> Option<Gap> {
+        self.lock().omitted.clone()
+    }
+
+    /// Says how it stands with the record.
+    pub(super) fn set_lets_through(&self, lets_through: bool) {
         let mut state = self.lock();
-        let Instant(at) = time;
-        let first = || Gap { count: 0, from: at, to: at, why: why.to_owned() };
-        let gap = state.gap.get_or_insert_with(first);
-        gap.count += 1;
-        gap.to = at;
+        state.lets_through = lets_through;
+        state.wake();
+    }
+
+    /// What was taken is written.
+    pub(super) fn written(&self) {
+        let mut state = self.lock();
+        state.taken = (0, 0);
+        state.wake();
     }
 
     /// Calls that went through unrecorded so far.
@@ -154,15 +215,10 @@ impl Queue {
     }
 
     /// These are recorded now.
-    pub(super) fn gap_recorded(&self, recorded: &Gap) {
+    pub(super) fn gap_recorded(&self, gap: Option<&Gap>, omitted: Option<&Gap>) {
         let mut state = self.lock();
-        if let Some(gap) = &mut state.gap {
-            gap.count = gap.count.saturating_sub(recorded.count);
-            gap.from = recorded.to;
-            if gap.count == 0 {
-                state.gap = None;
-            }
-        }
+        uncount(&mut state.gap, gap);
+        uncount(&mut state.omitted, omitted);
     }
 
     /// Whether more than may waits.
@@ -170,12 +226,18 @@ impl Queue {
         self.lock().is_full()
     }
 
+    /// Whether who notes something should wait: not while nothing can be written and calls go through all the same.
+    pub(super) fn holds_up(&self) -> bool {
+        let state = self.lock();
+        state.is_full() && !state.lets_through
+    }
+
     /// Resolves when there is room.
     pub(super) fn room(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
         let queue = Arc::clone(self);
         std::future::poll_fn(move |context| {
             let mut state = queue.lock();
-            if !state.is_full() {
+            if !state.is_full() || state.lets_through {
                 return Poll::Ready(());
             }
             state.waiting.push(context.waker().clone());
@@ -230,6 +292,7 @@ impl Queue {
     /// Entries that are to be written later, before all that waits.
     pub(super) fn put_back(&self, items: Vec<Item>) {
         let mut state = self.lock();
+        state.taken = (0, 0);
         for item in items.into_iter().rev() {
             state.bytes += item.bytes();
             state.urgent += usize::from(item.is_urgent());
@@ -252,11 +315,69 @@ impl Queue {
     }
 
     fn taken(&self, state: &mut State, items: &[Item]) {
-        state.bytes -= items.iter().map(Item::bytes).sum::<usize>().min(state.bytes);
+        let bytes = items.iter().map(Item::bytes).sum::<usize>();
+        state.bytes -= bytes.min(state.bytes);
+        state.taken = (bytes, items.len());
         state.urgent -= items.iter().filter(|item| item.is_urgent()).count().min(state.urgent);
-        if !state.is_full() {
-            state.waiting.drain(..).for_each(Waker::wake);
+        state.wake();
+    }
+}
+
+fn count(gap: &mut Option<Gap>, Instant(at): Instant, why: &str) {
+    let gap = gap.get_or_insert_with(|| Gap { count: 0, from: at, to: at, why: why.to_owned() });
+    gap.count += 1;
+    gap.to = at;
+}
+
+fn uncount(gap: &mut Option<Gap>, recorded: Option<&Gap>) {
+    if let (Some(left), Some(recorded)) = (gap.as_mut(), recorded) {
+        left.count = left.count.saturating_sub(recorded.count);
+        left.from = recorded.to;
+        if left.count == 0 {
+            *gap = None;
         }
+    }
+}
+
+/// An entry that holds on to no frame.
+fn without_frames(event: Event) -> Event {
+    let hashed = |frame: Option<Bytes>| {
+        let bytes = frame.as_ref().map(|frame| u64::try_from(frame.len()).unwrap_or(u64::MAX));
+        (bytes, frame.map(|frame| Hash(Sha256::digest(&frame).into())))
+    };
+    match event {
+        Event::Frame(frame) => {
+            // Of what was made here, that; a refused frame's answer says nothing that its reason does not.
+            let (bytes, hash) = hashed(frame.frame);
+            let bytes = bytes.or(frame.frame_bytes).or_else(|| hashed(frame.out).0);
+            let (frame_bytes, frame_sha256) = (bytes, hash.or(frame.frame_sha256));
+            Event::Frame(FrameRecord {
+                frame: None,
+                out: None,
+                heard: None,
+                frame_bytes,
+                frame_sha256,
+                ..frame
+            })
+        }
+        Event::Method(method) => {
+            let (frame_bytes, frame_sha256) = hashed(Some(method.frame));
+            Event::Frame(FrameRecord {
+                from: method.from,
+                method: clip(&method.method).into_owned(),
+                reason: "denied".to_owned(),
+                rule: String::new(),
+                frame: None,
+                out: None,
+                sent: if method.is_observed { FrameSent::Verbatim } else { FrameSent::No },
+                heard: None,
+                frame_bytes,
+                is_unread: false,
+                frame_sha256,
+            })
+        }
+        Event::End(end) => Event::End(EndRecord { frame: None, out: None, heard: None, ..end }),
+        event => event,
     }
 }
 
@@ -283,6 +404,16 @@ impl Slot {
         }
     }
 
+    /// The outcome, once.
+    pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<Recorded>, LedgerFailure>> {
+        let mut outcome = self.lock();
+        if let Some(committed) = outcome.committed.take() {
+            return Poll::Ready(committed);
+        }
+        outcome.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
     fn lock(&self) -> MutexGuard<'_, Outcome> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -299,11 +430,7 @@ impl Future for Waiting {
     type Output = Result<Receipt, LedgerFailure>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut outcome = self.slot.lock();
-        let Some(committed) = outcome.committed.take() else {
-            outcome.waker = Some(context.waker().clone());
-            return Poll::Pending;
-        };
+        let Poll::Ready(committed) = self.slot.poll(context) else { return Poll::Pending };
         let decision = Arc::clone(&self.decision);
         Poll::Ready(committed.map(|recorded| Receipt { sequence: self.sequence, decision, recorded }))
     }
@@ -326,6 +453,8 @@ mod tests {
             sent: FrameSent::No,
             heard: None,
             frame_bytes: None,
+            is_unread: false,
+            frame_sha256: None,
         }))
     }
 
@@ -352,7 +481,40 @@ mod tests {
         let mut context = Context::from_waker(Waker::noop());
         assert!(room.as_mut().poll(&mut context).is_pending());
         assert_eq!(queue.take(8).len(), 1);
+        assert!(room.as_mut().poll(&mut context).is_pending(), "what is being written is still in memory");
+        queue.written();
         assert!(room.as_mut().poll(&mut context).is_ready());
+    }
+
+    #[test]
+    fn what_a_side_sends_in_a_loop_while_nothing_is_written_is_kept_as_hashes_and_then_counted() {
+        let queue = Queue::default();
+        let held = || queue.lock().bytes;
+        (0..2 * QUEUE_BYTES_MAX / (1024 * 1024)).for_each(|_| queue.push(frame(1024 * 1024), Instant(1)));
+        assert!(held() < QUEUE_BYTES_MAX + 2 * 1024 * 1024, "{}", held());
+        let last = queue.lock().items.back().map(|item| format!("{:?}", item.what)).unwrap();
+        assert!(last.contains("frame: None") && last.contains("frame_bytes: Some(1048576)"), "{last}");
+        let before = queue.len();
+        (0..2 * QUEUE_ITEMS_MAX).for_each(|_| queue.push(frame(1000), Instant(2)));
+        assert_eq!(queue.len(), QUEUE_ITEMS_MAX);
+        let omitted = queue.omitted().unwrap();
+        assert_eq!(omitted.count as usize, before + QUEUE_ITEMS_MAX);
+        assert!(held() < QUEUE_BYTES_MAX + 2 * 1024 * 1024 + QUEUE_ITEMS_MAX * ITEM_BYTES);
+        queue.push(What::Event(Event::Close(CloseRecord { how: String::new() })), Instant(3));
+        assert_eq!(queue.len(), QUEUE_ITEMS_MAX + 1, "the end is always told");
+        queue.gap_recorded(None, Some(&omitted));
+        assert_eq!(queue.omitted(), None);
+    }
+
+    #[test]
+    fn answers_do_not_wait_for_room_while_nothing_can_be_written_and_calls_go_through() {
+        let queue = Arc::<Queue>::default();
+        queue.push(frame(QUEUE_BYTES_MAX), Instant(0));
+        let mut room = Box::pin(queue.room());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(queue.holds_up() && room.as_mut().poll(&mut context).is_pending());
+        queue.set_lets_through(true);
+        assert!(!queue.holds_up() && room.as_mut().poll(&mut context).is_ready());
     }
 
     #[test]

@@ -81,7 +81,10 @@ impl Scribe {
         let mut items = Vec::new();
         loop {
             match self.write(&mut items) {
-                Ok(recorded) => self.release(items, &recorded),
+                Ok(recorded) => {
+                    self.release(items, &recorded);
+                    self.queue.written();
+                }
                 Err(why) => {
                     self.writer.undone();
                     self.failed(items, &why);
@@ -108,6 +111,10 @@ impl Scribe {
         if let Some(gap) = &gap {
             self.writer.gap(&mut to, gap, now())?;
         }
+        let omitted = self.queue.omitted();
+        if let Some(omitted) = &omitted {
+            self.writer.omitted(&mut to, omitted, now())?;
+        }
         let is_end = items.iter().any(|item| matches!(item.what, What::Event(Event::Close(_))));
         let mut recorded = Vec::with_capacity(items.len());
         for item in items {
@@ -116,7 +123,7 @@ impl Scribe {
                 What::Call { step, record, .. } => {
                     Some(self.writer.call(&mut to, (*step, record), flow, item.time)?)
                 }
-                What::Event(event) => {
+                What::Event(event) | What::Held(event, _) => {
                     self.writer.event(&mut to, event, flow, item.time)?;
                     None
                 }
@@ -129,18 +136,17 @@ impl Scribe {
         self.signer.iter_mut().for_each(Signer::committed);
         self.writer.committed();
         self.checkpoints.written();
-        if let Some(gap) = gap {
-            self.queue.gap_recorded(&gap);
-        }
+        self.queue.gap_recorded(gap.as_ref(), omitted.as_ref());
         Ok(recorded)
     }
 
     fn release(&mut self, items: Vec<Item>, recorded: &[Option<Recorded>]) {
         if std::mem::take(&mut self.failing) {
+            self.queue.set_lets_through(false);
             self.log.say(Level::Warn, "the record can be written again");
         }
         for (item, recorded) in items.into_iter().zip(recorded) {
-            if let What::Call { slot, .. } = item.what {
+            if let What::Call { slot, .. } | What::Held(_, slot) = item.what {
                 slot.settle(Ok(*recorded));
             }
         }
@@ -157,6 +163,7 @@ impl Scribe {
                 (_, false) => "calls are refused until it can be",
             };
             self.log.say(Level::Error, &format!("the record cannot be written: {why}; {then}"));
+            self.queue.set_lets_through(self.lets_through && !self.is_bounded);
         }
         if self.is_bounded {
             return self.queue.put_back(items);
@@ -171,6 +178,11 @@ impl Scribe {
         let Item { what, time, flow } = item;
         let (step, record, slot) = match what {
             What::Call { step, record, slot } => (step, record, slot),
+            What::Held(event, slot) => {
+                let what = What::Event(if self.lets_through { event } else { unsent(event) });
+                slot.settle(if self.lets_through { Ok(None) } else { Err(LedgerFailure(why.to_owned())) });
+                return Item { what, time, flow };
+            }
             what => return Item { what, time, flow },
         };
         let sent = match record.sent {
@@ -199,6 +211,8 @@ impl Scribe {
             sent,
             heard: None,
             frame_bytes: None,
+            is_unread: false,
+            frame_sha256: None,
         };
         Item { what: What::Event(Event::Frame(frame)), time, flow }
     }
@@ -218,4 +232,12 @@ fn refused_by(record: &CallRecord) -> String {
         return String::new();
     }
     record.decision.failed().collect::<Vec<_>>().join(", ")
+}
+
+/// A frame that was to be sent on and was not, for want of a record.
+fn unsent(event: Event) -> Event {
+    match event {
+        Event::Frame(frame) => Event::Frame(FrameRecord { sent: FrameSent::No, is_unread: false, ..frame }),
+        event => event,
+    }
 }

@@ -136,6 +136,11 @@ impl<'w> Check<'w> {
                 let count = number(body, "count").unwrap_or_default();
                 self.counts.unrecorded = self.counts.unrecorded.saturating_add(count);
             }
+            "omitted" => {
+                let count = number(body, "count").unwrap_or_default();
+                self.counts.omitted = self.counts.omitted.saturating_add(count);
+            }
+            "frame" => self.counts.unread += u64::from(body.raw("unread") == Some("true")),
             "removed" => match removed(body) {
                 Some(removed) => self.missing.removed(removed),
                 None => self.fault(place, "it does not say what was removed before it"),
