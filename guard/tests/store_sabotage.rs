@@ -354,7 +354,7 @@ fn lines_in_another_form_are_refused_by_both_verifiers() {
     fill(&path, 3, &mut Dice(3));
     let whole = lines(&path);
     let kept = r#""contents":{"a":{"salt":"00000000000000000000000000000000","base64":"AB=="}}}"#;
-    let more = |line: &str, rest: &str| format!("{},{rest}", &line[..line.len() - 1]);
+    let more = |line: &str, rest: &str| format!("{},{rest}", line.strip_suffix('}').unwrap());
     let deep = format!(r#"{{"seq":2,"hash":"","body":{}{}}}"#, "[".repeat(50_000), "]".repeat(50_000));
     let first = whole[0].replacen("\"seq\":1,", "\"seq\":true,", 1);
     let cases = [

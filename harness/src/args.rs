@@ -49,7 +49,7 @@ pub(crate) enum ColorWhen {
 pub(crate) enum Command {
     /// Wrap an MCP server: every frame goes through byte for byte
     #[command(after_help = RUN_EXAMPLES)]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Play an MCP client for one session through the real wrapper
     #[command(after_help = TRY_EXAMPLES)]
     Try(TryArgs),

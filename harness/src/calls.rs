@@ -712,7 +712,9 @@ mod tests {
             let said: Vec<u8> = written.try_iter().flatten().collect();
             let said = String::from_utf8(said).unwrap();
             assert!(said.chars().all(|c| c == '\n' || is_shown(c)), "{said:?}");
-            let own = |line: &str| line.is_empty() || line.starts_with(['{', ' ']) || line.starts_with("framegate: ");
+            let own = |line: &str| {
+                line.is_empty() || line.starts_with(['{', ' ']) || line.starts_with("framegate: ")
+            };
             assert!(said.lines().all(own), "{said}");
             let lines = if format == LogFormat::Json { 2 } else { 4 };
             assert_eq!(said.lines().count(), lines, "{said}");

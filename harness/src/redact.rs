@@ -131,7 +131,9 @@ fn find_nested(text: &str, depth: usize) -> Vec<Range<usize>> {
     let mut plain = 0;
     if depth > 0 {
         for part in embedded(text) {
-            let Some(found) = text.get(part.clone()).and_then(|text| json_in(text, depth - 1)) else { continue };
+            let Some(found) = text.get(part.clone()).and_then(|text| json_in(text, depth - 1)) else {
+                continue;
+            };
             all.extend(found.into_iter().map(|range| part.start + range.start..part.start + range.end));
             pairs_in(text, plain..part.start, &mut all);
             plain = part.end;

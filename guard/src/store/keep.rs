@@ -94,7 +94,9 @@ impl Keep {
     pub(super) fn add_frame(self, entry: Entry, field: &'static str, bytes: Bytes) -> Entry {
         let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
         match self {
-            Keep::Redacted(_) if Document::read(bytes.clone(), &limits).is_err() => entry.committed(field, bytes),
+            Keep::Redacted(_) if Document::read(bytes.clone(), &limits).is_err() => {
+                entry.committed(field, bytes)
+            }
             _ => self.add(entry, field, bytes),
         }
     }

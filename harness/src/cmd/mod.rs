@@ -32,7 +32,7 @@ pub(crate) fn main() -> Exit {
         }
     };
     match cli.command {
-        Command::Run(args) => run::main(args, cli.color.on(std::io::stderr().is_terminal())),
+        Command::Run(args) => run::main(*args, cli.color.on(std::io::stderr().is_terminal())),
         Command::Try(args) => try_out::main(&args, cli.color.on(std::io::stdout().is_terminal())),
         Command::Init(args) => init::main(&args),
         Command::Check(args) => check::main(&args),

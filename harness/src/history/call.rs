@@ -35,7 +35,7 @@ impl RecordedCall {
             |reason: &str| matches!(reason, "made" | "answered") || reason.ends_with(", no record");
         let is_told = record.kind() != "frame"
             || (!record.text("reason").is_some_and(is_quiet) && record.text("sent") != Some("edited"));
-        Ok(is_told.then(|| RecordedCall { record, hash: row.hash, end: None }))
+        Ok(is_told.then_some(RecordedCall { record, hash: row.hash, end: None }))
     }
 
     pub(crate) fn is_call(&self) -> bool {

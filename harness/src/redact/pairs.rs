@@ -75,7 +75,8 @@ fn is_of_netrc(text: &str, name: &Range<usize>) -> bool {
     if text.get(name.clone()) != Some("password") {
         return false;
     }
-    let from = (name.start.saturating_sub(LOOK_BACK_BYTES)..=name.start).find(|at| text.is_char_boundary(*at));
+    let from =
+        (name.start.saturating_sub(LOOK_BACK_BYTES)..=name.start).find(|at| text.is_char_boundary(*at));
     let before = from.and_then(|from| text.get(from..name.start)).unwrap_or_default();
     let words: Vec<&str> = before.split_whitespace().rev().take(4).collect();
     words.iter().skip(1).any(|word| matches!(*word, "login" | "machine" | "default"))

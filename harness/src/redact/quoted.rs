@@ -22,7 +22,8 @@ pub(super) fn find(message: &str, secrets: &[String]) -> Vec<Range<usize>> {
         .collect();
     spellings.sort_unstable();
     spellings.dedup();
-    let whole = |text: &String| message.match_indices(text.as_str()).map(|(at, it)| at..at + it.len()).collect();
+    let whole =
+        |text: &String| message.match_indices(text.as_str()).map(|(at, it)| at..at + it.len()).collect();
     let mut found: Vec<Range<usize>> = spellings.iter().flat_map(|text| -> Vec<_> { whole(text) }).collect();
     found.extend(cut_ones(message, &spellings));
     found

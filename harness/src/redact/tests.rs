@@ -188,7 +188,11 @@ fn a_message_that_quotes_a_secret_escaped_is_cleaned() {
 
 #[test]
 fn a_message_that_quotes_the_start_of_a_secret_is_cleaned() {
-    let secrets = [format!("Xq7-S3CR3T{}", "q".repeat(300)), format!("Yq7\"\u{e9}{}", "\u{e9}".repeat(99)), "ab".into()];
+    let secrets = [
+        format!("Xq7-S3CR3T{}", "q".repeat(300)),
+        format!("Yq7\"\u{e9}{}", "\u{e9}".repeat(99)),
+        "ab".into(),
+    ];
     for (message, wanted) in [
         ("got string \"Xq7-S3CR3Tqqqqq…; x", "got string \"***…; x"),
         ("got string Yq7\"\u{e9}\u{e9}…", "got string ***…"),
@@ -220,7 +224,11 @@ fn by_name_in_json_within_a_text() {
         let source = serde_json::json!({ "text": text_of, "more": [text_of] }).to_string();
         for cleaned in [redacted(&source), text(text_of).into_owned()] {
             assert!(!cleaned.contains("S3CR3T") && cleaned.contains(MARK), "{text_of}: {cleaned}");
-            assert_eq!(cleaned.contains("me\\n") || cleaned.contains("me\n"), text_of.contains("me\n"), "{cleaned}");
+            assert_eq!(
+                cleaned.contains("me\\n") || cleaned.contains("me\n"),
+                text_of.contains("me\n"),
+                "{cleaned}"
+            );
         }
     }
     for harmless in [
@@ -236,10 +244,20 @@ fn by_name_in_json_within_a_text() {
 
 #[test]
 fn hostile_texts_take_linear_time() {
-    for piece in
-        ["password:|", "password:[", "tokens:[1", "password: |\n", "{\"password\":[\n",
-         "key", "://a:", "-----BEGIN PRIVATE KEY-----", "token=", "a&b=", "\\\"password\\\":", "secret "]
-    {
+    for piece in [
+        "password:|",
+        "password:[",
+        "tokens:[1",
+        "password: |\n",
+        "{\"password\":[\n",
+        "key",
+        "://a:",
+        "-----BEGIN PRIVATE KEY-----",
+        "token=",
+        "a&b=",
+        "\\\"password\\\":",
+        "secret ",
+    ] {
         let took = |bytes: usize| {
             let long = piece.repeat(bytes / piece.len());
             let start = std::time::Instant::now();
