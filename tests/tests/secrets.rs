@@ -78,3 +78,48 @@ fn a_refusal_does_not_repeat_a_secret() {
     }
     guarded.end();
 }
+
+/// Each value is one that its refusal, a debug line or the record's findings quote: escaped, cut, within more.
+const QUOTED: &[(&str, &str)] = &[
+    ("schema", r#"{"password":"MARK-SECRET\"1\\x"}"#),
+    (
+        "schema",
+        r#"{"password":"MARK-SECRETqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"}"#,
+    ),
+    ("schema", r#"{"password":"MARK-SECRET\u00e9\n\u00e9\u00e9\u00e9"}"#),
+    ("schema", r#"{"password":"\u004dARK-SECRET"}"#),
+    ("rules", r#"{"password":"MARK-SECRET\"hun"}"#),
+    ("rules", r#"{"password":["MARK-SECRET\"hun",{"v":"MARK-SECRET"}]}"#),
+    ("rules", r#"{"headers":[["Authorization","MARK-SECRET\"hun"]]}"#),
+    ("rules", r#"{"x":"{\"passwords\":[\"MARK-SECRET\"],\"credentials\":{\"value\":\"MARK-SECRET\"}} hun"}"#),
+    ("rules", r#"{"password":["MARK-SECRET"],"a":1,"a":2}"#),
+    ("rules", r#"{"password":{"v":"MARK-SECRET"},"a":1,"a":2}"#),
+    ("rules", r#"{"password":"MARK-SECRET","x":"\ud800"}"#),
+];
+
+#[test]
+fn a_secret_comes_out_nowhere_however_it_is_quoted() {
+    const POLICY: &str = "framegate: 1\ndefault: allow\nrules:\n  - { name: seen, tools: [rules], that: '!contains_any(texts, [\"hun\"])', because: No. }\n  - { name: within, tools: [rules], when: has(args.password), that: 'within(args.password, \"/work\")' }\n  - { name: number, tools: [rules], when: has(args.password), that: int(args.password) == 5 }\n";
+    let schema = r#"{"type":"object","properties":{"password":{"type":"string","enum":["a"]}}}"#;
+    let folder = tempfile::tempdir().unwrap_or_else(|why| panic!("{why}"));
+    let file = folder.path().join("record.db").display().to_string();
+    let options = ["--log", "debug", "--store", &file, "--store-content", "redacted"];
+    let mut guarded = start(Some(POLICY), &options, json!([tools(&[("schema", schema), ("rules", ANY)])]));
+    guarded.open();
+    for (number, (tool, arguments)) in QUOTED.iter().enumerate() {
+        let refused = guarded.call(&(number + 1).to_string(), tool, arguments).to_string();
+        assert!(refused.contains("not run") || refused.contains("\"error\""), "{refused}");
+        assert!(!refused.contains("MARK") && !refused.contains("ARK-S"), "{arguments}: {refused}");
+    }
+    guarded.end();
+    let said = guarded.stderr();
+    assert!(!said.contains("MARK-S"), "{said}");
+    for kept in std::fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+        let bytes = std::fs::read(kept.path()).unwrap_or_default();
+        assert!(memchr_in(&bytes, b"ARK-SECRET").is_none(), "{:?}", kept.path());
+    }
+}
+
+fn memchr_in(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|part| part == what)
+}

@@ -12,6 +12,8 @@ use super::{MARK, QUOTED_BYTES_MIN};
 const CUTS: [&str; 2] = ["…", "\\u2026"];
 /// Bytes of a cut quote, at most: the longest reason, all of it escaped.
 const CUT_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of a secret's start that are taken out though nothing says that it was cut there: some quotes end so.
+const UNMARKED_BYTES_MIN: usize = 24;
 
 /// Where they stand, in no order.
 pub(super) fn find(message: &str, secrets: &[String]) -> Vec<Range<usize>> {
@@ -35,28 +37,30 @@ fn start_of(secret: &str, bytes: usize) -> &str {
     end.and_then(|end| secret.get(..end)).unwrap_or(secret)
 }
 
-/// Where a secret begins and does not go on before the text was cut. Whoever fills a message with cuts and starts of
-/// secrets must not make this take long: each place is compared with two neighbours in order, not with all secrets.
+/// Where a secret begins and does not go on: before a mark that it was cut, or, where that much of it is there, before
+/// anything. Whoever fills a message with cuts and starts of secrets must not make this take long: each place is
+/// compared with two neighbours in order, not with all secrets, and what was found is not looked at again.
 fn cut_ones(message: &str, sorted: &[String]) -> Vec<Range<usize>> {
     let cuts = CUTS.iter().flat_map(|cut| message.match_indices(cut)).map(|(at, _)| at);
     let mut cuts: Vec<usize> = cuts.collect();
     cuts.sort_unstable();
     let starts: HashSet<&[u8]> =
         sorted.iter().filter_map(|text| text.as_bytes().get(..QUOTED_BYTES_MIN)).collect();
-    if cuts.is_empty() || starts.is_empty() {
+    if starts.is_empty() {
         return Vec::new();
     }
     let places = message.as_bytes().windows(QUOTED_BYTES_MIN).enumerate();
     let places = places.filter(|(_, piece)| starts.contains(piece)).map(|(at, _)| at);
     let mut found: Vec<Range<usize>> = Vec::new();
     for start in places {
-        let first = cuts.partition_point(|cut| *cut < start + QUOTED_BYTES_MIN);
-        let is_near = cuts.get(first).is_some_and(|cut| *cut <= start + CUT_BYTES_MAX);
-        let Some(rest) = message.get(start..).filter(|_| is_near) else { continue };
+        let is_done = found.last().is_some_and(|last| start < last.end);
+        let Some(rest) = message.get(start..).filter(|_| !is_done) else { continue };
         let end = start + shared(rest, sorted);
-        let last = cuts.partition_point(|cut| *cut <= end);
-        let cut = last.checked_sub(1).filter(|last| *last >= first).and_then(|last| cuts.get(last));
-        found.extend(cut.map(|end| start..*end));
+        let last = cuts.partition_point(|cut| *cut <= end).checked_sub(1).and_then(|last| cuts.get(last));
+        let marked = last.copied().filter(|cut| *cut >= start + QUOTED_BYTES_MIN);
+        let unmarked = (end >= start + UNMARKED_BYTES_MIN)
+            .then(|| (start..=end).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(start));
+        found.extend(marked.max(unmarked).map(|end| start..end));
     }
     found
 }
