@@ -213,6 +213,25 @@ fn content_is_kept_as_asked() {
 }
 
 #[test]
+fn a_redacted_record_keeps_no_hash_that_tells_a_short_secret() {
+    let options = ["--store-content", "redacted"];
+    let mut session = start(Some(POLICY), &options, json!([tools()]));
+    session.guarded.open();
+    session.guarded.call("1", "touch", r#"{"otp":"493817"}"#);
+    session.guarded.call("2", "touch", r#"{"n":1}"#);
+    // Two of one name: nobody can say which, so neither its bytes nor their hash are kept.
+    session.guarded.call("3", "touch", r#"{"notes":"493817","a":1,"a":2}"#);
+    let stored = session.end();
+    let calls: Vec<&Value> = stored.of("call").collect();
+    assert!(calls[0]["x"]["frame"].is_string(), "committed to");
+    assert_eq!(stored.content(calls[0], "frame"), None, "a million tries would tell the code");
+    assert!(stored.content(calls[1], "frame").is_some(), "nothing was taken out");
+    let odd = stored.of("frame").find(|frame| frame["x"]["bytes"].is_string()).unwrap();
+    assert!(odd["x"]["bytes"].is_string() && odd["x"]["frame"].is_string(), "{odd}");
+    assert_eq!((stored.content(odd, "bytes"), stored.content(odd, "frame")), (None, None));
+}
+
+#[test]
 fn the_record_of_whoever_says_nothing_is_in_the_state_directory_and_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = tempfile::tempdir().unwrap();

@@ -259,7 +259,7 @@ pub(super) fn frame(frame: &FrameRecord, session: u64, keep: Keep) -> Entry {
         entry = entry.number("heard", *heard);
     }
     if let Some(bytes) = &frame.frame {
-        entry = keep.hash_of(entry, "frame", bytes);
+        entry = keep.hash_of_odd(entry, "frame", bytes);
         // An edited frame is a message like any other; what is odd is what somebody will want to look at.
         if frame.sent != FrameSent::Edited && bytes.len() <= FRAME_BYTES_MAX {
             entry = keep.add_frame(entry, "bytes", bytes.clone());

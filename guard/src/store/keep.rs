@@ -92,22 +92,41 @@ impl Keep {
     /// A frame as it came, which may be no message. Where nobody can read it for certain, nobody can say what in it is
     /// a secret either.
     pub(super) fn add_frame(self, entry: Entry, field: &'static str, bytes: Bytes) -> Entry {
-        let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
         match self {
-            Keep::Redacted(_) if Document::read(bytes.clone(), &limits).is_err() => {
-                entry.committed(field, bytes)
-            }
+            Keep::Redacted(_) if !is_strict(&bytes) => entry.committed(field, bytes),
             _ => self.add(entry, field, bytes),
         }
     }
 
-    /// A hash holds no secret, and without it nobody can tell whether a frame went through unchanged.
+    /// Without it nobody can tell whether a frame went through unchanged. It holds no secret; but beside a frame of
+    /// which all but a code of six digits is known, it tells the code to whoever tries a million of them.
     pub(super) fn hash_of(self, entry: Entry, field: &'static str, frame: &[u8]) -> Entry {
-        self.known_hash(entry, field, &hash(frame))
+        let is_told = match self {
+            Keep::Full => true,
+            Keep::Redacted(redact) => redact.redact(frame).is_none(),
+            Keep::None => false,
+        };
+        told(entry, field, &hash(frame), is_told)
     }
 
+    /// The same of a frame of which only the hash is left: nobody can tell any more whether a secret was in it.
     pub(super) fn known_hash(self, entry: Entry, field: &'static str, hash: &Hash) -> Entry {
-        let hash = Bytes::copy_from_slice(&hash.0);
-        if let Keep::None = self { entry.committed(field, hash) } else { entry.content(field, hash) }
+        told(entry, field, hash, matches!(self, Keep::Full))
     }
+
+    /// The same of a frame that may be no message: see [`Keep::add_frame`].
+    pub(super) fn hash_of_odd(self, entry: Entry, field: &'static str, frame: &Bytes) -> Entry {
+        let is_hidden = matches!(self, Keep::Redacted(_)) && !is_strict(frame);
+        if is_hidden { Keep::None.hash_of(entry, field, frame) } else { self.hash_of(entry, field, frame) }
+    }
+}
+
+fn told(entry: Entry, field: &'static str, hash: &Hash, is_told: bool) -> Entry {
+    let hash = Bytes::copy_from_slice(&hash.0);
+    if is_told { entry.content(field, hash) } else { entry.committed(field, hash) }
+}
+
+fn is_strict(frame: &Bytes) -> bool {
+    let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+    Document::read(frame.clone(), &limits).is_ok()
 }
