@@ -440,3 +440,50 @@ fn who_has_read_enough_is_told_nothing() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
 }
+
+/// Secrets that findings, asked paths, changes and differences quote without their names; and rules that cannot be
+/// evaluated.
+fn quoting() -> Session {
+    let policy = "framegate: 1\ndefault: allow\ntools: { fetch: { arguments: coerce } }\nrules:\n  - { name: within, tools: [other], when: has(args.password), that: 'within(args.password, \"/work\")' }\n";
+    let tool = |name: &str, properties: Value| json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } });
+    let tools =
+        json!([tool("fetch", json!({ "otp": { "type": "integer" } })), tool("other", json!({}))]).to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.db").display().to_string();
+    let wrapper = framegate_tests::wrapper!();
+    let script = json!([{ "tools": tools }]);
+    let options = ["--store", &file];
+    let mut guarded =
+        Start { wrapper: &wrapper, policy: Some(policy), options: &options, script, files: &[] }.now();
+    guarded.open();
+    guarded.call("1", "fetch", r#"{"otp":"7300177"}"#);
+    guarded.call("2", "other", r#"{"password":"S3CRET\"x"}"#);
+    guarded.call("3", "other", r#"{"password":"/S3CRET/x"}"#);
+    guarded.call("4", "other", r#"{"password":["S3CRET"]}"#);
+    guarded.end();
+    Session { guarded, folder }
+}
+
+#[test]
+fn a_secret_that_is_quoted_without_its_name_is_not_shown() {
+    let session = quoting();
+    let policy = session.folder.path().join("other.yaml");
+    std::fs::write(
+        &policy,
+        "framegate: 1\ndefault: allow\nrules:\n  - { name: host, tools: [other], that: 'host(args.password) == \"x\"' }\n",
+    )
+    .unwrap();
+    let policy = policy.to_str().unwrap();
+    let mut full = String::new();
+    for call in session.json(&["log", "--json"]) {
+        let seq = call["seq"].to_string();
+        let said = session.said(&["show", &seq]);
+        assert!(!said.contains("S3CRET") && !said.contains("7300177"), "{said}");
+        full += &session.said(&["show", "--arguments", "full", &seq]);
+    }
+    assert!(full.contains("/S3CRET/x") && full.matches("7300177").count() > 1, "{full}");
+    for words in [&["replay", "--json", "--policy", policy][..], &["replay", "--policy", policy]] {
+        let said = session.said(words);
+        assert!(said.contains("other") && !said.contains("S3CRET"), "{said}");
+    }
+}

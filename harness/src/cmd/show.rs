@@ -33,8 +33,13 @@ fn show(args: &ShowArgs, out: &mut Out) -> Result<(), Failure> {
         let text = format!("`{}` has no record {}; see framegate log", path.display(), args.id);
         Failure { exit: Exit::Data, text }
     })?;
-    let mut page =
-        Page { retracer: Retracer::new(&file), file: &file, shown: args.arguments, lines: Vec::new() };
+    let mut page = Page {
+        retracer: Retracer::new(&file),
+        file: &file,
+        shown: args.arguments,
+        secrets: Vec::new(),
+        lines: Vec::new(),
+    };
     page.record(&row).map_err(failure)?;
     let written = page.lines.iter().try_for_each(|line| out.line(&visible(line.clone())));
     written.and_then(|()| out.flush()).map_err(|why: io::Error| Failure::stdout(&why))
@@ -67,12 +72,19 @@ struct Page<'f> {
     retracer: Retracer<'f, RecordFile>,
     file: &'f RecordFile,
     shown: ShownArguments,
+    /// What looks like a credential in the arguments: what was found, asked, changed quotes it without its name.
+    secrets: Vec<String>,
     lines: Vec<String>,
 }
 
 impl Page<'_> {
     fn record(&mut self, row: &Row) -> Result<(), StoreError> {
         let record = row.record()?;
+        for name in ["arguments", "params"].into_iter().filter(|_| self.shown != ShownArguments::Full) {
+            if let Ok(Some(bytes)) = self.retracer.kept(&record, name)? {
+                self.secrets.extend(redact::secrets(&bytes));
+            }
+        }
         let time = record.time().0;
         self.lines.push(format!("{} {}, {} ({})", record.kind(), row.seq, local(time), utc(time)));
         if record.kind() == "call" {
@@ -153,7 +165,7 @@ impl Page<'_> {
             let said = self.clean(reason.strip_prefix(&prefix).unwrap_or(reason));
             self.lines.push(format!("{what}: {said}"));
             if !text("advice").is_empty() {
-                self.lines.push(format!("    next: {}", text("advice")));
+                self.lines.push(format!("    next: {}", self.clean(text("advice"))));
             }
             for quoted in finding.get("evidence").and_then(Value::as_array).into_iter().flatten() {
                 let part = |key: &str| quoted.get(key).map(|part| part.to_string()).unwrap_or_default();
@@ -217,7 +229,7 @@ impl Page<'_> {
             Ok(Some(bytes)) if name == "frame" || name == "out" => hex(&bytes),
             Ok(Some(bytes)) => {
                 let cleaned = if self.is_full() { None } else { redact::bytes(&bytes) };
-                String::from_utf8_lossy(&cleaned.unwrap_or_else(|| bytes.to_vec())).into_owned()
+                self.unquoted(&String::from_utf8_lossy(&cleaned.unwrap_or_else(|| bytes.to_vec())))
             }
             Err(why) => format!("({why})"),
         };
@@ -263,7 +275,11 @@ impl Page<'_> {
     }
 
     fn clean(&self, text: &str) -> String {
-        if self.is_full() { text.to_owned() } else { redact::text(text).into_owned() }
+        if self.is_full() { text.to_owned() } else { self.unquoted(&redact::text(text)) }
+    }
+
+    fn unquoted(&self, text: &str) -> String {
+        if self.is_full() { text.to_owned() } else { redact::without(text, &self.secrets) }
     }
 }
 

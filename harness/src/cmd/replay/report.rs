@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::history::again::Again;
 use crate::history::line::{Line, clip, visible, visible_json};
+use crate::redact;
 
 /// Calls that are named of each kind.
 const NAMED_MAX: usize = 20;
@@ -123,10 +124,12 @@ impl Report {
                 let Some(change) = self.change(&again) else { return };
                 named.then = again.then.to_string();
                 named.now = again.now.to_string();
-                named.differences = match &again.unknown {
+                let differences = match &again.unknown {
                     Some(why) => vec![why.clone()],
                     None => again.differences.iter().map(ToString::to_string).collect(),
                 };
+                let secrets = redact::secrets(&again.recorded.arguments);
+                named.differences = differences.iter().map(|text| redact::without(text, &secrets)).collect();
                 // What is allowed now is so since rules of then do not speak any more: it is listed by those.
                 let by = if change == Change::Allowed { line.call.by() } else { again.by.join(", ") };
                 self.changed.entry(change).or_default().entry(by).or_default()
