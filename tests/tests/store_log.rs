@@ -487,3 +487,31 @@ fn a_secret_that_is_quoted_without_its_name_is_not_shown() {
         assert!(said.contains("other") && !said.contains("S3CRET"), "{said}");
     }
 }
+
+#[test]
+fn a_learned_policy_loads_whatever_arguments_are_called_and_however_long_they_are() {
+    let policy = "framegate: 1\ndefault: allow\n";
+    let mut session = start(Some(policy), &[]);
+    let names =
+        ["in", "true", "null", "namespace", "9t", "_u", "\u{fc}", "a b", "q'\\\"q", "", "size", "args"];
+    for round in 0..6 {
+        let arguments = names.map(|name| format!("\"{name}\":\"/work/{}\"", round % 2)).join(",");
+        session.guarded.call(&format!("\"n{round}\""), "other", &format!("{{{arguments}}}"));
+        let long = format!(r#"{{"path":"/{round}{}/f{round}"}}"#, "x".repeat(1500));
+        session.guarded.call(&format!("\"l{round}\""), "look", &long);
+    }
+    session.guarded.call("\"last\"", "other", "{}");
+    session.guarded.end();
+    let draft = session.said(&["replay", "--learn"]);
+    for part in [r#"args["in"]"#, r#"'"true" in args'"#, "args.size", "left out, since it cannot be written"]
+    {
+        assert!(draft.contains(part), "{part}: {draft}");
+    }
+    let policy = session.folder.path().join("draft.yaml");
+    std::fs::write(&policy, &draft).unwrap();
+    let policy = policy.to_str().unwrap();
+    let checked = Command::new(env!("CARGO_BIN_EXE_framegate-under-test")).args(["check", policy]).output();
+    assert!(checked.as_ref().unwrap().status.success(), "{checked:?}\n{draft}");
+    let said = session.said(&["replay", "--policy", policy]);
+    assert!(said.contains(": 13 the same"), "{said}\n{draft}");
+}

@@ -35,7 +35,12 @@ fn replay(args: &ReplayArgs, out: &mut Out) -> Result<Exit, Failure> {
     if args.learn {
         let draft = learn::draft(&file, &choice).map_err(failure)?;
         return match draft {
-            Some(text) => written(out, [text.trim_end().to_owned()].iter()).map(|()| Exit::Clean),
+            Some(Ok(text)) => written(out, [text.trim_end().to_owned()].iter()).map(|()| Exit::Clean),
+            Some(Err(why)) => {
+                let text =
+                    format!("what was learned makes no policy that loads, so it is not written: {why}");
+                Err(Failure { exit: Exit::Broken, text })
+            }
             None => {
                 let text = "the record has no allowed call from which a policy could be learned".to_owned();
                 Err(Failure { exit: Exit::Data, text })

@@ -40,10 +40,15 @@ struct Learned {
     dropped: BTreeSet<String>,
     /// How the arguments of a tool have to be read; a tool's own schema is otherwise strict.
     loose: BTreeMap<(String, String), &'static str>,
+    /// Each rule is tried alone, since all of them together do not load.
+    is_checked: bool,
 }
 
-/// The draft as a policy file; nothing when nothing was allowed.
-pub(crate) fn draft(file: &RecordFile, choice: &Choice) -> Result<Option<String>, StoreError> {
+/// The draft as a policy file, or why it is none; nothing when nothing was allowed.
+pub(crate) fn draft(
+    file: &RecordFile,
+    choice: &Choice,
+) -> Result<Option<Result<String, String>>, StoreError> {
     let mut learned = Learned::default();
     each(file, choice, None, |call, server, again| learned.take(call, server, again))?;
     if learned.tools.is_empty() {
@@ -51,7 +56,14 @@ pub(crate) fn draft(file: &RecordFile, choice: &Choice) -> Result<Option<String>
     }
     for _ in 0..ROUNDS_MAX {
         let draft = write::policy(&learned);
-        let Ok(policy) = load(&draft.text) else { break };
+        let policy = match load(&draft.text) {
+            Ok(policy) => policy,
+            Err(_) if learned.is_checked => break,
+            Err(_) => {
+                learned.is_checked = true;
+                continue;
+            }
+        };
         let mut wrong: BTreeSet<((String, String), String)> = BTreeSet::new();
         let other = Other { policy, facts: BTreeMap::<String, Bytes>::new() };
         each(file, choice, Some(other), |call, server, again| {
@@ -66,7 +78,9 @@ pub(crate) fn draft(file: &RecordFile, choice: &Choice) -> Result<Option<String>
             break;
         }
     }
-    Ok(Some(write::policy(&learned).text))
+    // A draft that does not load is worse than none: whoever puts it in force has no policy.
+    let text = write::policy(&learned).text;
+    Ok(Some(load(&text).map(|_| text)))
 }
 
 fn load(text: &str) -> Result<Policy, String> {

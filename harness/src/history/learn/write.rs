@@ -4,7 +4,12 @@ use std::collections::BTreeSet;
 
 use super::Learned;
 use super::seen::{Limit, SeenArgument, SeenTool};
-use crate::history::line::utc;
+use crate::history::line::{clip, utc};
+
+/// Characters of an expression that is not one of the draft.
+const SHOWN_CHARS: usize = 200;
+/// Stands before a rule about paths where nothing says where they led.
+const UNPROVEN: &str = "  # Where these paths led is not in the record: that this rule allows all of these calls is not proved.\n";
 
 /// A policy file.
 pub(super) struct Draft {
@@ -30,6 +35,14 @@ pub(super) fn policy(learned: &Learned) -> Draft {
             text.push_str(&format!(
                 "  # {}: its name cannot be written as itself in a policy; left out\n",
                 shown(name)
+            ));
+            continue;
+        }
+        if servers.len() > 1 && server.contains(['*', '?', '/']) {
+            text.push_str(&format!(
+                "  # {}: the name of its server, {}, cannot be written in a policy; left out\n",
+                shown(name),
+                shown(server)
             ));
             continue;
         }
@@ -101,10 +114,7 @@ impl Rules<'_> {
             let seen_in = format!("in {} of {}", seen.calls, calls(tool.seen));
             let limit = seen.limit(&self.learned.places);
             let Some((that, what)) = condition(argument, seen, &limit) else {
-                let told = match limit {
-                    Limit::Told(told) => told,
-                    _ => "its name cannot be written in an expression".to_owned(),
-                };
+                let Limit::Told(told) = limit else { continue };
                 self.text.push_str(&format!(
                     "  # {}, `{}`: {told}, {seen_in}\n",
                     shown(name),
@@ -119,24 +129,27 @@ impl Rules<'_> {
                 ));
                 continue;
             }
-            if matches!(limit, Limit::Unproven(_)) {
-                self.text.push_str(
-                    "  # Where these paths led is not in the record: that this rule allows all of these calls is not proved.\n",
-                );
-                self.unproven.insert(rule.clone());
-            }
-            let when = if seen.calls < tool.seen {
-                format!("    when: has(args.{argument})\n")
-            } else {
-                String::new()
-            };
-            self.text.push_str(&format!(
-                "  - name: {rule}  # {seen_in}, {} different\n    tools: [{}]\n{when}    that: {}\n    because: {}\n",
+            let when = when(argument, seen, tool);
+            let proof = if matches!(limit, Limit::Unproven(_)) { UNPROVEN } else { "" };
+            let text = format!(
+                "{proof}  - name: {rule}  # {seen_in}, {} different\n    tools: [{}]\n{when}    that: {}\n    because: {}\n",
                 seen.different(),
                 quoted(key),
                 quoted(&that),
                 quoted(&what),
-            ));
+            );
+            if self.learned.is_checked && !loads(key, &text) {
+                // No more of it: too long is one reason why it does not load.
+                self.text.push_str(&format!(
+                    "  # {rule}: left out, since it cannot be written: {}\n",
+                    clip(&shown(&that), SHOWN_CHARS)
+                ));
+                continue;
+            }
+            if matches!(limit, Limit::Unproven(_)) {
+                self.unproven.insert(rule);
+            }
+            self.text.push_str(&text);
         }
     }
 
@@ -154,13 +167,67 @@ impl Rules<'_> {
     }
 }
 
+/// An argument in an expression.
+enum Member {
+    /// `args.path`
+    Named(String),
+    /// `args["in"]`: no name that the language reads.
+    Indexed(String),
+}
+
+fn member(argument: &str) -> Member {
+    /// Words that are no names in CEL.
+    const RESERVED: &[&str] = &[
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "false",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "loop",
+        "namespace",
+        "null",
+        "package",
+        "return",
+        "true",
+        "var",
+        "void",
+        "while",
+    ];
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = argument.starts_with(|c: char| c.is_ascii_alphabetic()) && argument.chars().all(is_plain);
+    if is_name && !RESERVED.contains(&argument) {
+        Member::Named(format!("args.{argument}"))
+    } else {
+        Member::Indexed(format!("args[{}]", literal(argument)))
+    }
+}
+
+/// A rule about an argument that not every call had is for those that have it.
+fn when(argument: &str, seen: &SeenArgument, tool: &SeenTool) -> String {
+    match member(argument) {
+        _ if seen.calls >= tool.seen => String::new(),
+        Member::Named(_) => format!("    when: has(args.{argument})\n"),
+        Member::Indexed(_) => format!("    when: {}\n", quoted(&format!("{} in args", literal(argument)))),
+    }
+}
+
+/// Whether a rule loads alone.
+fn loads(key: &str, rule: &str) -> bool {
+    let text = format!("framegate: 1\ndefault: deny\ntools:\n  {}: {{}}\nrules:\n{rule}", quoted(key));
+    super::load(&text).is_ok()
+}
+
 /// What must hold of an argument, and that in words.
 fn condition(argument: &str, seen: &SeenArgument, limit: &Limit) -> Option<(String, String)> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if !argument.starts_with(|c: char| c.is_ascii_alphabetic()) || !argument.chars().all(is_plain) {
-        return None;
-    }
-    let value = if seen.is_list { "it".to_owned() } else { format!("args.{argument}") };
+    let (Member::Named(member) | Member::Indexed(member)) = member(argument);
+    let value = if seen.is_list { "it".to_owned() } else { member.clone() };
     let (holds, what) = match limit {
         // Also where nothing proves it: a comparison of texts would let links and `%2e%2e` through.
         Limit::Folders(folders) | Limit::Unproven(folders) => (
@@ -176,7 +243,7 @@ fn condition(argument: &str, seen: &SeenArgument, limit: &Limit) -> Option<(Stri
         }
         Limit::Told(_) => return None,
     };
-    let that = if seen.is_list { format!("args.{argument}.all(it, {holds})") } else { holds };
+    let that = if seen.is_list { format!("{member}.all(it, {holds})") } else { holds };
     Some((that, what))
 }
 
