@@ -489,6 +489,32 @@ fn a_secret_that_is_quoted_without_its_name_is_not_shown() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_hides_no_call_from_the_log() {
+    let session = played(&[]);
+    let all = session.said(&["log", "--json", "--all"]);
+    let calls = session.json(&["log", "--json"]);
+    let middle = calls[CALLS.len() / 2]["seq"].as_u64().unwrap();
+    // The middle call, a day before those around it.
+    let line = |line: &str| {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let time = row["body"]["time"].as_u64().unwrap();
+        let earlier = format!("\"time\":{}", time - 86_400_000_000);
+        if row["seq"] == middle {
+            line.replace(&format!("\"time\":{time}"), &earlier)
+        } else {
+            line.to_owned()
+        }
+    };
+    let lines: Vec<String> = all.lines().map(line).collect();
+    let file = session.folder.path().join("back.jsonl");
+    std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+    let output = command.args(["log", "--json", "--since", "1h", "-n", "0"]).arg(&file).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said.lines().count(), CALLS.len() - 1, "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_learned_policy_loads_whatever_arguments_are_called_and_however_long_they_are() {
     let policy = "framegate: 1\ndefault: allow\n";
     let mut session = start(Some(policy), &[]);

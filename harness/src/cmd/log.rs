@@ -16,6 +16,9 @@ use crate::history::file::RecordFile;
 use crate::history::line::{Line, Whole, table};
 use crate::store_path;
 
+/// Records in a row that are older than what is asked for: then there is nothing newer before them. One alone says
+/// little: a clock that is set back makes the records of a while older than those before.
+const OLDER_MAX: usize = 10_000;
 /// How often a followed record is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -91,9 +94,12 @@ impl Page<'_> {
     fn last(&self, head: u64) -> Result<(Vec<RecordedCall>, Forwards), StoreError> {
         let mut retracer = Retracer::new(self.file);
         let (mut rows, mut found, mut open) = (Backwards::default(), Vec::new(), Forwards::default());
+        let mut older = 0;
         for row in self.file.back(head) {
             let row = row?;
-            if self.choice.since.zip(time_of(&row)).is_some_and(|(since, time)| time < since) {
+            let is_older = self.choice.since.zip(time_of(&row)).is_some_and(|(since, time)| time < since);
+            older = if is_older { older + 1 } else { 0 };
+            if older > OLDER_MAX {
                 break;
             }
             let Some(call) = rows.row(&row)? else { continue };
