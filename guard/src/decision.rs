@@ -224,6 +224,18 @@ impl Decision {
         })
     }
 
+    /// The same, and where none failed those that could not be evaluated: what the call was held for.
+    pub fn held_by(&self) -> impl Iterator<Item = &str> {
+        let mut names: Vec<&str> = Vec::new();
+        for finding in self.standing() {
+            if !names.contains(&finding.check.as_str()) {
+                names.push(&finding.check);
+            }
+        }
+        let failed: Vec<&str> = self.failed().collect();
+        if failed.is_empty() { names.into_iter() } else { failed.into_iter() }
+    }
+
     /// Why, in English, denies first; of [`Decision::standing`].
     pub fn reasons(&self) -> impl Iterator<Item = &str> {
         self.standing().map(|finding| finding.reason.as_str())

@@ -459,7 +459,8 @@ fn quoting() -> Session {
     guarded.call("1", "fetch", r#"{"otp":"7300177"}"#);
     guarded.call("2", "other", r#"{"password":"S3CRET\"x"}"#);
     guarded.call("3", "other", r#"{"password":"/S3CRET/x"}"#);
-    guarded.call("4", "other", r#"{"password":["S3CRET"]}"#);
+    let held = guarded.call("4", "other", r#"{"password":["S3CRET"]}"#);
+    assert_eq!(framegate_tests::guarded::decision(&held)["failed"], json!(["within"]), "{held}");
     guarded.end();
     Session { guarded, folder }
 }
@@ -486,6 +487,21 @@ fn a_secret_that_is_quoted_without_its_name_is_not_shown() {
         let said = session.said(words);
         assert!(said.contains("other") && !said.contains("S3CRET"), "{said}");
     }
+}
+
+#[test]
+fn a_call_that_is_held_since_a_rule_cannot_be_evaluated_names_the_rule() {
+    let session = quoting();
+    let calls = session.json(&["log", "--json"]);
+    assert_eq!((&calls[3]["outcome"], &calls[3]["failed"]), (&json!("ask"), &json!(["within"])));
+    assert_eq!(calls[0]["failed"], json!([]), "allowed");
+    let line = session.said(&["log"]);
+    assert_eq!(
+        line.lines().filter(|line| line.contains("ask") && line.contains("within")).count(),
+        1,
+        "{line}"
+    );
+    assert!(session.said(&["replay"]).contains("4 decisions: 4 as recorded"));
 }
 
 #[test]

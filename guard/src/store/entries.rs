@@ -12,7 +12,7 @@ use super::event::{
     ApprovalRecord, CallRecord, CloseRecord, EndRecord, FrameRecord, FrameSent, How, MethodRecord, Peer, Sent,
 };
 use super::keep::Keep;
-use crate::decision::Decision;
+use crate::decision::{Decision, Outcome};
 use crate::finding::{Effect, Finding};
 use crate::schema::Edit;
 
@@ -113,9 +113,13 @@ fn judged(entry: Entry, decision: &Decision) -> Entry {
     } else {
         entry.text("would", &decision.would.to_string())
     };
+    // Where nothing failed, and the call is held all the same: since these could not be evaluated.
+    let has_failed = decision.findings.iter().any(|finding| finding.effect > Effect::Unevaluated);
+    let is_unevaluated = !has_failed && decision.would != Outcome::Allow;
     let names = |is_trial: bool| {
-        let counts =
-            move |finding: &&Finding| finding.monitor == is_trial && finding.effect > Effect::Unevaluated;
+        let counts = move |finding: &&Finding| {
+            finding.monitor == is_trial && (is_unevaluated || finding.effect > Effect::Unevaluated)
+        };
         let mut names: Vec<&str> = Vec::new();
         for finding in decision.findings.iter().filter(counts) {
             if !names.contains(&finding.check.as_str()) {

@@ -53,7 +53,7 @@ impl Inner {
         let mut machine = json!({
             "outcome": decision.outcome.to_string(),
             "tool": clip(&decision.tool),
-            "failed": decision.failed().collect::<Vec<_>>(),
+            "failed": decision.held_by().collect::<Vec<_>>(),
             "reasons": decision.reasons().map(said).collect::<Vec<_>>(),
             "approvalKey": decision.approval_key,
             "executed": false,

@@ -42,7 +42,7 @@ impl Judged {
         Some(Judged {
             outcome: decision.outcome,
             would: decision.would,
-            failed: decision.failed().take(REASONS_MAX).map(clip).collect(),
+            failed: decision.held_by().take(REASONS_MAX).map(clip).collect(),
             reasons: reasons.take(REASONS_MAX).collect(),
         })
     }
