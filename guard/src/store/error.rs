@@ -48,6 +48,17 @@ pub enum StoreError {
     ReadOnly(String),
 }
 
+impl StoreError {
+    /// What is wrong, without the advice to ask `verify`: for `verify` itself.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            StoreError::Altered(what) | StoreError::Corrupt(what) => what.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
 #[cfg(feature = "sqlite")]
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {

@@ -137,14 +137,14 @@ impl Source for Scan<'_> {
 
     fn file(&mut self) -> Vec<String> {
         let mut found = Vec::new();
-        let differs = header(self.connection, self.format).unwrap_or_else(|why| Some(why.to_string()));
+        let differs = header(self.connection, self.format).unwrap_or_else(|why| Some(why.what()));
         if !self.is_newer || differs.is_some() {
-            found.extend(foreign(self.connection).unwrap_or_else(|why| Some(why.to_string())));
+            found.extend(foreign(self.connection).unwrap_or_else(|why| Some(why.what())));
         }
         found.extend(differs);
         match self.looking.take().map(ScopedJoinHandle::join) {
             Some(Ok(Ok(findings))) => found.extend(findings),
-            Some(Ok(Err(why))) => found.push(why.to_string()),
+            Some(Ok(Err(why))) => found.push(why.what()),
             Some(Err(panic)) => std::panic::resume_unwind(panic),
             None => {}
         }

@@ -205,10 +205,10 @@ pub fn verify(source: &mut dyn Source, options: Options, watch: &mut (dyn Watch 
         }
     });
     match failed {
-        Some(why) => check.unreadable(&why.to_string()),
+        Some(why) => check.unreadable(&why.what()),
         None => {
             if let Err(why) = source.texts(&mut |text| check.text(&text)) {
-                check.unreadable_texts(&why.to_string());
+                check.unreadable_texts(&why.what());
             }
         }
     }

@@ -214,3 +214,18 @@ pub(crate) fn local(micros: i64) -> String {
     let time = jiff::Timestamp::from_microsecond(micros).map(|time| time.to_zoned(TimeZone::system()));
     time.map(|time| time.strftime("%Y-%m-%d %H:%M:%S%.3f").to_string()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_shows_no_character_that_moves_the_cursor_and_says_the_same() {
+        let odd = "a\u{1b}\u{7f}\u{9b}31m\u{202e}\u{2028}\u{e0041}\u{1f600}é\\";
+        let json = visible_json(&json!({ "tool": odd, odd: [odd] }).to_string());
+        assert!(json.chars().all(crate::calls::is_shown), "{json}");
+        assert!(json.contains("\\u202e") && json.contains('é'), "{json}");
+        let read: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, json!({ "tool": odd, odd: [odd] }));
+    }
+}

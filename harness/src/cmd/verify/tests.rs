@@ -66,6 +66,7 @@ fn the_first_broken_row_is_named() {
     let lines = text("r", &report, None);
     assert_eq!(lines[0], "r: broken");
     assert!(lines[1].starts_with("  first broken: record 1: cannot be read"), "{lines:?}");
+    assert!(!lines[1].contains("ask `framegate verify`"), "{lines:?}");
     let json = as_json("r", &report, None);
     assert_eq!((&json["whole"], &json["faults"][0]["place"]), (&false.into(), &"record 1".into()));
 }
