@@ -273,6 +273,18 @@ mod tests {
         assert_eq!(roots(&["/tmp/x/conf.d"], &seen), ["/tmp/x/conf.d"], "another path lies below it");
     }
 
+    #[test]
+    fn what_a_rule_asked_about_as_a_root_is_a_folder() {
+        let document = Document::read(r#"{"path":"/tmp/x/conf.d"}"#.into(), &Limits::default()).unwrap();
+        let mut decision = Decision::refused("list", None, document.root(), "r", "why");
+        let asked = |path: &str| (path.to_owned(), Ok(path.to_owned()));
+        decision.answers.paths = [asked("/tmp/x/conf.d"), asked("/srv/app.data")].into();
+        let mut seen = Places::default();
+        seen.take(&decision);
+        assert_eq!(roots(&["/srv/app.data"], &seen).unwrap(), ["/srv/app.data"], "no argument names it");
+        assert_eq!(roots(&["/tmp/x/conf.d"], &seen).unwrap(), ["/tmp/x"], "the argument itself says nothing");
+    }
+
     fn argument(values: &[&str]) -> SeenArgument {
         let mut seen = SeenArgument::default();
         for value in values {
