@@ -53,11 +53,15 @@ impl Inner {
         let mut machine = json!({
             "outcome": decision.outcome.to_string(),
             "tool": clip(&decision.tool),
-            "failed": decision.held_by().collect::<Vec<_>>(),
+            "failed": decision.failed().collect::<Vec<_>>(),
             "reasons": decision.reasons().map(said).collect::<Vec<_>>(),
             "approvalKey": decision.approval_key,
             "executed": false,
         });
+        if let (Some(members), None) = (machine.as_object_mut(), decision.failed().next()) {
+            // Nothing failed: what the call is held for could not be evaluated.
+            members.insert("unevaluated".into(), decision.held_by().collect());
+        }
         if let (Some(members), Some(asked)) = (machine.as_object_mut(), asked) {
             members.insert("asked".into(), asked.into());
         }
