@@ -537,7 +537,7 @@ fn a_learned_policy_loads_whatever_arguments_are_called_and_however_long_they_ar
     let names =
         ["in", "true", "null", "namespace", "9t", "_u", "\u{fc}", "a b", "q'\\\"q", "", "size", "args"];
     for round in 0..6 {
-        let arguments = names.map(|name| format!("\"{name}\":\"/work/{}\"", round % 2)).join(",");
+        let arguments = names.map(|name| format!("\"{name}\":\"w{}\"", round % 2)).join(",");
         session.guarded.call(&format!("\"n{round}\""), "other", &format!("{{{arguments}}}"));
         let long = format!(r#"{{"path":"/{round}{}/f{round}"}}"#, "x".repeat(1500));
         session.guarded.call(&format!("\"l{round}\""), "look", &long);
