@@ -70,9 +70,14 @@ impl Inner {
             members.insert("hash".into(), recorded.hash.to_string().into());
         }
         let frame = refusal_frame(request, &text, &machine);
+        self.answered_here(receipt.sequence, event::How::Refused, frame)
+    }
+
+    /// Answers a call in the server's stead; the record says with what.
+    pub(super) fn answered_here(&self, step: u64, how: event::How, frame: Option<Frame>) -> Verdict {
         self.ledger.note(Event::End(EndRecord {
-            step: receipt.sequence,
-            how: event::How::Refused,
+            step,
+            how,
             frame: frame.as_ref().map(|frame| frame.bytes().clone()),
             out: None,
             latency_us: 0,

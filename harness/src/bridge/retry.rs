@@ -15,7 +15,7 @@ use bytes::Bytes;
 use framegate_guard::decision::Approval;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::proposal::CallKey;
-use framegate_guard::store::event::{EndRecord, Event, How};
+use framegate_guard::store::event::How;
 use framegate_pump::{Frame, Hold, HoldKind, Request, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -25,7 +25,6 @@ use super::asking::{Asked, Basis, question};
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::cuts::{RESPONSES, STATE, cuts, others};
 use super::reach::CLIENT_USER;
-use super::refusals::answer;
 use super::shared::Inner;
 use crate::approve::{Claim, Going, Kept, Mark, Question, Reply, Waiting};
 use crate::mcp;
@@ -91,16 +90,7 @@ impl Inner {
         let form = mcp::approval_form(&question.text(), Some("form"));
         let frame = request.answer(&mcp::input_required(seal.key(), &form, &state).to_string());
         self.log.decided(request.head().ticket, format!("asked ({reasons})"));
-        self.ledger.note(Event::End(EndRecord {
-            step,
-            how: How::Asked,
-            frame: frame.as_ref().map(|frame| frame.bytes().clone()),
-            out: None,
-            latency_us: 0,
-            is_unsent: true,
-            heard: None,
-        }));
-        answer(frame)
+        self.answered_here(step, How::Asked, frame)
     }
 
     /// What a call brings along from earlier rounds.

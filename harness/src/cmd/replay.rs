@@ -13,7 +13,6 @@ use crate::args::ReplayArgs;
 use crate::calls::LogArguments;
 use crate::exit::Exit;
 use crate::history::again::{Other, Replayer};
-use crate::history::call::{RecordedCall, RowKind};
 use crate::history::choice::Choice;
 use crate::history::file::RecordFile;
 use crate::history::learn;
@@ -74,20 +73,10 @@ fn other(path: &Path, args: &ReplayArgs) -> Result<Other, Failure> {
 fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Report, StoreError> {
     let mut report = Report::new(other.as_ref().map(|other: &Other| other.policy.name().to_owned()));
     let mut replayer = Replayer::new(file, other);
-    for row in file.from(0) {
-        let row = row?;
-        match RowKind::of(&row) {
-            RowKind::Call => {}
-            RowKind::End | RowKind::Frame => {
-                replayer.retracer.see(&row.record()?);
-                continue;
-            }
-            RowKind::Aside | RowKind::Close | RowKind::Other => continue,
-        }
-        let call = RecordedCall { record: row.record()?, hash: row.hash, end: None };
-        let session = replayer.retracer.session(&call.record)?;
-        if !choice.takes(&call, session.as_ref().map(|session| session.server.as_str()).unwrap_or_default()) {
-            continue;
+    replayer.calls(file, |replayer, call| {
+        let session = replayer.retracer.session(&call.record)?.unwrap_or_default();
+        if !choice.takes(&call, &session.server) {
+            return Ok(());
         }
         let again = replayer.call(&call.record)?;
         if report.wants(again.as_ref()) {
@@ -96,7 +85,8 @@ fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Repor
         } else {
             report.same();
         }
-    }
+        Ok(())
+    })?;
     for rule in replayer.unreached() {
         say(&format!(
             "warning: the rule `{rule}` is for none of the tools that the record has calls of, so it decided nothing here. If it is for none of the server's tools (a misspelt argument?), every call asks under `run`: `framegate check POLICY -- SERVER` tells"

@@ -17,6 +17,7 @@ use framegate_guard::store::retrace::{Context, Maybe, Missing, Retraced, Retrace
 use framegate_guard::trace::{Difference, Replayed};
 use framegate_guard::{Facts, Guard, Outcome};
 
+use super::call::{RecordedCall, RowKind};
 use super::file::RecordFile;
 use super::reach::Reach;
 
@@ -62,6 +63,25 @@ impl<'f> Replayer<'f> {
         };
         let reach = other.as_ref().map(|other| Reach::of(other.policy.clone()));
         Replayer { retracer: Retracer::new(file), guards: HashMap::new(), other: other.map(guarded), reach }
+    }
+
+    /// Each recorded call in its order, after all records before it were seen.
+    pub(crate) fn calls(
+        &mut self,
+        file: &RecordFile,
+        mut take: impl FnMut(&mut Self, RecordedCall) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for row in file.from(0) {
+            let row = row?;
+            match RowKind::of(&row) {
+                RowKind::Call => {
+                    take(self, RecordedCall { record: row.record()?, hash: row.hash, end: None })?
+                }
+                RowKind::End | RowKind::Frame => self.retracer.see(&row.record()?),
+                RowKind::Aside | RowKind::Close | RowKind::Other => {}
+            }
+        }
+        Ok(())
     }
 
     /// One recorded call, after all records before it were seen.

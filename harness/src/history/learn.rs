@@ -17,7 +17,7 @@ use framegate_guard::store::StoreError;
 
 use self::seen::{Places, SeenTool};
 use super::again::{Again, Other, Replayer};
-use super::call::{RecordedCall, RowKind};
+use super::call::RecordedCall;
 use super::choice::Choice;
 use super::file::RecordFile;
 
@@ -98,25 +98,15 @@ fn each(
     // Without another policy only the inputs are wanted: under one that allows all, they come whatever was in force.
     let any = || Some(Other { policy: load("framegate: 1\ndefault: allow\n").ok()?, facts: BTreeMap::new() });
     let mut replayer = Replayer::new(file, other.or_else(any));
-    for row in file.from(0) {
-        let row = row?;
-        match RowKind::of(&row) {
-            RowKind::Call => {}
-            RowKind::End | RowKind::Frame => {
-                replayer.retracer.see(&row.record()?);
-                continue;
-            }
-            RowKind::Aside | RowKind::Close | RowKind::Other => continue,
-        }
-        let call = RecordedCall { record: row.record()?, hash: row.hash, end: None };
+    replayer.calls(file, |replayer, call| {
         let session = replayer.retracer.session(&call.record)?.unwrap_or_default();
         let is_allowed = call.outcome() == "allow" && call.would().is_none();
         if is_allowed && choice.takes(&call, &session.server) {
             let again = replayer.call(&call.record)?.ok();
             take(&call, &session.server, again);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 impl Learned {
