@@ -18,9 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use framegate_guard::Decision;
-use framegate_pump::{
-    Ended, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong,
-};
+use framegate_pump::{Ended, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong};
 
 pub use self::arguments::LogArguments;
 use self::judged::Judged;
