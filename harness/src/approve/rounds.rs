@@ -7,9 +7,11 @@
 //! Each entry is taken out by whoever uses it: a yes is used once, however often its state is sent.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use framegate_guard::Guard;
 use framegate_guard::decision::Approval;
 use framegate_guard::ledger::Receipt;
 use framegate_guard::proposal::CallKey;
@@ -41,6 +43,8 @@ impl Kept {
 pub(crate) struct Waiting {
     /// The decision that asked.
     pub(crate) receipt: Receipt,
+    /// Who decided so: another policy that comes meanwhile has other words for it.
+    pub(crate) guard: Arc<Guard>,
     /// When it was asked.
     pub(crate) since: Instant,
     /// From then on nobody can answer it.
@@ -129,11 +133,10 @@ impl Rounds {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use framegate_guard::Decision;
     use framegate_guard::json::Document;
+    use framegate_guard::policy::Policy;
+    use framegate_guard::{Decision, Facts};
 
     fn approval(tool: &str) -> Approval {
         let call = CallKey::of(tool, Document::empty_object().root());
@@ -144,7 +147,9 @@ mod tests {
         let decision = Decision::refused("t", None, Document::empty_object().root(), "c", "no");
         let kept = Kept { state: Some(vec![0; bytes - decision.arguments.len()].into()), responses: None };
         let receipt = Receipt { sequence: 1, decision: Arc::new(decision), recorded: None };
-        Waiting { receipt, since, until: since + ROUND_WAIT, asked: 1, kept }
+        let policy = Policy::load("p", b"framegate: 1\n", &mut |_| Err(String::new())).unwrap().policy;
+        let guard = Arc::new(Guard::new(policy, "s", Facts::default()));
+        Waiting { receipt, guard, since, until: since + ROUND_WAIT, asked: 1, kept }
     }
 
     fn going(tool: &str, mark: &Mark, since: Instant) -> Going {

@@ -148,7 +148,12 @@ impl Inner {
                 }
             };
             let timeout = open.inner.asking.settings.timeout;
-            let reply = tokio::time::timeout(timeout, asking).await.unwrap_or(Reply::TimedOut);
+            let progress = Arc::clone(&open.inner).progress(Arc::clone(&asked.read));
+            let reply = tokio::select! {
+                biased;
+                reply = tokio::time::timeout(timeout, asking) => reply.unwrap_or(Reply::TimedOut),
+                () = progress => Reply::TimedOut,
+            };
             open.replied(&reply);
             let (inner, by) = (Arc::clone(&open.inner), asker.who());
             match reply {

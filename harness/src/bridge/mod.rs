@@ -28,6 +28,7 @@ mod ends;
 mod incident;
 pub(crate) mod listing;
 mod opening;
+mod progress;
 mod reach;
 mod refusals;
 mod reload;

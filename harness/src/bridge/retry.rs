@@ -77,8 +77,14 @@ impl Inner {
         let state = seal.seal(&claim);
         let step = receipt.sequence;
         let reasons = receipt.decision.failed().collect::<Vec<_>>().join(", ");
-        let waiting =
-            Waiting { receipt: receipt.clone(), since: now, until, asked: basis.asked + 1, kept: basis.kept };
+        let waiting = Waiting {
+            receipt: receipt.clone(),
+            guard: Arc::clone(&guard),
+            since: now,
+            until,
+            asked: basis.asked + 1,
+            kept: basis.kept,
+        };
         let waits = self.asking.rounds().wait(nonce, waiting, now);
         if let Err(why) = waits {
             let text = format!(
@@ -132,7 +138,7 @@ impl Inner {
         reply: Option<Value<'_>>,
         basis: Basis,
     ) -> Retried {
-        let Waiting { receipt, since, asked, .. } = waiting;
+        let Waiting { receipt, guard, since, asked, .. } = waiting;
         let none = || Reply::Unavailable("the retry brings no answer to the question".into());
         let reply = reply.map_or_else(none, Reply::of_result);
         self.note_reply(receipt.sequence, "client", CLIENT_USER, &reply, since);
@@ -143,7 +149,7 @@ impl Inner {
                 Retried::from(Basis { approval: Some(approval), said: Some("asked, approved"), ..basis })
             }
             Reply::Unavailable(_) => Retried::from(basis),
-            reply => Retried::Settled(self.unapproved(request, &self.guard(), &receipt, &reply, CLIENT_USER)),
+            reply => Retried::Settled(self.unapproved(request, &guard, &receipt, &reply, CLIENT_USER)),
         }
     }
 

@@ -12,6 +12,7 @@ const ASKS: &str = "rules: [ { name: sure, tools: ['*'], that: 'false', otherwis
 enum Does {
     Panics,
     Says(Reply),
+    SaysAfter(Duration, Reply),
     Thinks,
 }
 
@@ -39,6 +40,10 @@ impl Asker for Window {
             match does {
                 Does::Panics => panic!("a window that cannot open"),
                 Does::Says(reply) => reply,
+                Does::SaysAfter(time, reply) => {
+                    tokio::time::sleep(time).await;
+                    reply
+                }
                 Does::Thinks => std::future::pending().await,
             }
         })
@@ -130,4 +135,56 @@ async fn a_state_is_good_for_its_time() {
     assert!(asks.contains("input_required"), "{asks}");
     rig.client.says(&modern(3, &retry(&asks))).await;
     assert_eq!(rig.server.hears().await, modern(3, ""));
+}
+
+/// `t0` with a token for progress.
+fn with_token(id: u32, token: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t0","arguments":{{}},"_meta":{{"progressToken":{token}}}}}}}"#
+    )
+}
+
+/// Token as it is written, and progress.
+fn progress(line: &str) -> (String, f64) {
+    let read: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(read["method"], "notifications/progress", "{line}");
+    let token = line.split_once(r#""progressToken":"#).unwrap().1.split_once(r#","progress""#).unwrap().0;
+    (token.to_owned(), read["params"]["progress"].as_f64().unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_is_told_while_a_call_waits_and_the_servers_own_can_still_rise() {
+    let seconds = Duration::from_secs;
+    let does = vec![Does::SaysAfter(seconds(35), Reply::Yes), Does::Thinks, Does::Thinks, Does::Thinks];
+    let (mut rig, _) = rig(does, seconds(45)).await;
+    let token = "123456789012345678901234567890";
+    rig.client.says(&with_token(1, token)).await;
+    let mut before = 0.0;
+    for _ in 0..3 {
+        let (told, value) = progress(&rig.client.hears().await);
+        assert!(told == token && before < value && value < 0.001, "{told}: {value}");
+        before = value;
+    }
+    assert_eq!(rig.server.hears().await, with_token(1, token), "approved");
+    // From here on it is the server's, however long it takes.
+    rig.client.hears_nothing(seconds(60)).await;
+    let own = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":0.001}}}}"#
+    );
+    rig.server.says(&own).await;
+    assert_eq!(rig.client.hears().await, own);
+    rig.server.says(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#).await;
+    rig.client.hears().await;
+    // Cancelled: nothing more is told of it.
+    rig.client.says(&with_token(2, r#""t\u0032""#)).await;
+    assert_eq!(progress(&rig.client.hears().await).0, r#""t\u0032""#);
+    rig.client.says(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#).await;
+    rig.client.hears_nothing(seconds(60)).await;
+    // Without a token, or with none that is one, only the end is told.
+    for (id, frame) in [(3, call("3", "t0")), (4, with_token(4, "[1]"))] {
+        rig.client.says(&frame).await;
+        rig.client.hears_nothing(seconds(44)).await;
+        let refused = rig.client.hears().await;
+        assert!(refused.contains(&format!(r#""id":{id}"#)) && refused.contains("within 45 s"), "{refused}");
+    }
 }
