@@ -233,7 +233,7 @@ impl Agent {
             return Err(ResolveError::Answered);
         };
         if !approved {
-            let declined = Arc::new(Decision::clone(&decision).declined(by));
+            let declined = Arc::new(Decision::clone(&decision).declined(by, ""));
             let step = &mut |_: &Snapshot<'_>| Step {
                 decision: Arc::clone(&declined),
                 is_sent: false,

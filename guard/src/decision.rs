@@ -9,6 +9,7 @@ use crate::finding::{Effect, Evidence, Finding, NextStep};
 use crate::json::Value;
 use crate::proposal::CallKey;
 use crate::schema::{Change, Edit};
+use crate::store::chain::Hash;
 use crate::world::Answers;
 
 /// What is to happen. Ordered: the greater one wins.
@@ -172,6 +173,13 @@ impl Decision {
         self
     }
 
+    /// What a standing approval of this call covers: the same call by value, whatever its id, and the very reasons
+    /// that stand against it.
+    #[must_use]
+    pub fn standing_key(&self) -> Hash {
+        standing_key(&self.call, &self.findings)
+    }
+
     /// The decision with a person's yes as a further input. It allows only this very call, and only if everything
     /// that stands against it is among what was shown; it never overrides a deny.
     #[must_use]
@@ -183,10 +191,11 @@ impl Decision {
         self
     }
 
-    /// The decision after a person's no.
+    /// The decision after a person's no, with what that person said to it; may be empty.
     #[must_use]
-    pub fn declined(mut self, by: &str) -> Decision {
-        let reason = format!("{by} was asked and declined the call");
+    pub fn declined(mut self, by: &str, note: &str) -> Decision {
+        let note = if note.is_empty() { String::new() } else { format!(": {note}") };
+        let reason = format!("{by} was asked and declined the call{note}");
         self.findings.insert(0, Finding::new(APPROVAL, Effect::Deny, NextStep::TellUser, reason));
         (self.outcome, self.would, self.approval) = (Outcome::Deny, Outcome::Deny, None);
         self
@@ -260,6 +269,21 @@ fn outcome_of<'a>(findings: impl Iterator<Item = &'a Finding>) -> Outcome {
         Some(Effect::Unevaluated | Effect::Ask) => Outcome::Ask,
         Some(Effect::Deny) => Outcome::Deny,
     }
+}
+
+/// [`Decision::standing_key`] of a call against which this stands.
+#[must_use]
+pub fn standing_key(call: &CallKey, findings: &[Finding]) -> Hash {
+    let mut hash = Sha256::new();
+    hash.update(call.as_bytes());
+    for finding in findings.iter().filter(|finding| !finding.monitor) {
+        for part in [&finding.check, &finding.reason] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        hash.update([u8::from(finding.effect == Effect::Unevaluated), u8::from(finding.is_rule)]);
+    }
+    Hash(hash.finalize().into())
 }
 
 /// 32 hex digits over the call by value, its id, and the reasons, each with its length before it.
@@ -352,6 +376,28 @@ mod tests {
     }
 
     #[test]
+    fn a_standing_approval_is_for_one_call_by_value_and_the_same_reasons() {
+        let of = |id, arguments: &str, findings| {
+            let arguments = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
+            Decision::conclude("t", id, arguments.root(), findings).standing_key()
+        };
+        let asks = || vec![finding("a", Effect::Ask)];
+        let key = of(Some("c1"), r#"{"a":1}"#, asks());
+        assert_eq!(key, of(Some("c2"), r#"{ "a":1.0}"#, asks()));
+        let mut observed = finding("b", Effect::Deny);
+        observed.monitor = true;
+        assert_eq!(key, of(None, r#"{"a":1}"#, vec![observed, finding("a", Effect::Ask)]));
+        for (arguments, findings) in [
+            (r#"{"a":2}"#, asks()),
+            (r#"{"a":1}"#, vec![finding("b", Effect::Ask)]),
+            (r#"{"a":1}"#, [asks(), vec![finding("b", Effect::Ask)]].concat()),
+            (r#"{"a":1}"#, vec![finding("a", Effect::Unevaluated)]),
+        ] {
+            assert_ne!(key, of(Some("c1"), arguments, findings));
+        }
+    }
+
+    #[test]
     fn a_yes_is_for_one_tool_one_id_and_these_arguments() {
         let of = |tool, id, arguments: &str| {
             let arguments = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
@@ -369,7 +415,7 @@ mod tests {
         ] {
             assert_eq!(outcome(other), Outcome::Ask);
         }
-        let denied = of("t", Some("c1"), r#"{"a":1}"#).declined("someone");
+        let denied = of("t", Some("c1"), r#"{"a":1}"#).declined("someone", "");
         assert_eq!(outcome(denied), Outcome::Deny, "a no is not taken back");
     }
 

@@ -58,7 +58,8 @@ pub use glob::{Glob, GlobError, Literalness, PATTERN_BYTES_MAX};
 pub use merge::Conflict;
 pub use methods::{Methods, Passage, Ruling};
 pub use options::{
-    Arguments, Ask, AskField, Invisible, InvisibleBy, Missing, Mode, Schema, ToolOptions, Undeclared,
+    Approve, Arguments, Ask, AskField, Invisible, InvisibleBy, Missing, Mode, Remember, Schema, ToolOptions,
+    Undeclared,
 };
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
 pub use raw::{ENTRIES_MAX, RULE_PATTERNS_MAX};
@@ -280,6 +281,12 @@ impl Policy {
     #[must_use]
     pub fn shows_rules(&self) -> bool {
         self.0.tools.shows_rules()
+    }
+
+    /// Whether `approve: terminal` is set for any tool.
+    #[must_use]
+    pub fn approves_at_terminal(&self) -> bool {
+        self.0.tools.approves_at_terminal()
     }
 
     /// `methods:`: what becomes of a client's other requests.

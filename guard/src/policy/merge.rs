@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::glob::{Glob, Steps};
-use super::options::{Arguments, AskField, InvisibleBy, Missing, Mode, Schema, ToolOptions, Undeclared};
+use super::options::{
+    Approve, Arguments, AskField, InvisibleBy, Missing, Mode, Remember, Schema, ToolOptions, Undeclared,
+};
 
 /// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Set {
+    Approve(Approve),
     Arguments(Arguments),
     AskEmpty(bool),
     AskFields(BTreeMap<String, AskField>),
@@ -19,6 +22,7 @@ pub(crate) enum Set {
     Invisible(InvisibleBy),
     Missing(Missing),
     Mode(Mode),
+    Remember(Remember),
     Schema(Schema),
     ShowRules(bool),
     Undeclared(Undeclared),
@@ -27,6 +31,7 @@ pub(crate) enum Set {
 impl Set {
     fn apply(&self, options: &mut ToolOptions) {
         match self {
+            Set::Approve(value) => options.approve = *value,
             Set::Arguments(value) => options.arguments = *value,
             Set::AskEmpty(value) => options.ask.empty_is_missing = *value,
             Set::AskFields(value) => options.ask.fields.clone_from(value),
@@ -37,6 +42,7 @@ impl Set {
             Set::Invisible(value) => options.invisible = value.clone(),
             Set::Missing(value) => options.missing = *value,
             Set::Mode(value) => options.mode = *value,
+            Set::Remember(value) => options.remember = *value,
             Set::Schema(value) => options.schema = Some(value.clone()),
             Set::Undeclared(value) => options.undeclared = *value,
         }
@@ -114,8 +120,15 @@ impl Entries {
     }
 
     pub(crate) fn shows_rules(&self) -> bool {
-        let mut settings = self.entries.iter().flat_map(|entry| &entry.settings);
-        self.defaults.show_rules || settings.any(|setting| setting.value == Set::ShowRules(true))
+        self.defaults.show_rules || self.any_sets(&Set::ShowRules(true))
+    }
+
+    pub(crate) fn approves_at_terminal(&self) -> bool {
+        self.defaults.approve == Approve::Terminal || self.any_sets(&Set::Approve(Approve::Terminal))
+    }
+
+    fn any_sets(&self, value: &Set) -> bool {
+        self.entries.iter().flat_map(|entry| &entry.settings).any(|setting| setting.value == *value)
     }
 
     pub(crate) fn merged(&self, server: &str, tool: &str) -> Result<ToolOptions, Conflict> {

@@ -76,6 +76,28 @@ pub enum Missing {
     Refuse,
 }
 
+/// Who may say yes to a call that asks, beside whoever asks in a window of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Approve {
+    /// The client's user.
+    #[default]
+    Client,
+    /// That one, or the approver at a terminal.
+    Terminal,
+}
+
+/// What a standing approval may cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Remember {
+    /// The same arguments, against which the same stands.
+    #[default]
+    Arguments,
+    /// Nothing: each call is asked about.
+    Never,
+    /// All calls of the tool that nothing but the same rules asks about.
+    Tool,
+}
+
 /// How a person is asked for what a call lacks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ask {
@@ -124,6 +146,10 @@ pub struct ToolOptions {
     pub hidden: bool,
     /// The listing's description says by which rules calls are refused.
     pub show_rules: bool,
+    /// See [`Approve`].
+    pub approve: Approve,
+    /// See [`Remember`].
+    pub remember: Remember,
     /// See [`Missing`].
     pub missing: Missing,
     /// See [`Ask`].

@@ -8,7 +8,7 @@ use super::facts::FactKind;
 use super::glob::{Glob, GlobError};
 use super::locate::Cel;
 use super::merge::{Set, Setting};
-use super::options::{Arguments, Invisible, InvisibleBy, Mode, Schema, Undeclared};
+use super::options::{Approve, Arguments, Invisible, InvisibleBy, Mode, Remember, Schema, Undeclared};
 use super::read::{At, Fields, Keys, Reader};
 use super::rules::Otherwise;
 use super::tree::{Key, Node, Value};
@@ -22,7 +22,19 @@ pub const ENTRIES_MAX: usize = 1000;
 /// Patterns under all `tools:` of a file's rules together.
 pub const RULE_PATTERNS_MAX: usize = 10_000;
 
-const OPTIONS: &[&str] = &["arguments", "undeclared", "invisible", "schema", "mode", "hidden", "show_rules"];
+const OPTIONS: &[&str] = &[
+    "arguments",
+    "undeclared",
+    "invisible",
+    "schema",
+    "mode",
+    "hidden",
+    "show_rules",
+    "approve",
+    "remember",
+];
+/// Those of them that may stand at the top of the file too.
+const AT_THE_TOP: [&str; 4] = ["arguments", "undeclared", "invisible", "approve"];
 const LATER_OPTIONS: &[&str] = &[
     "ground",
     "once",
@@ -42,6 +54,7 @@ const FILE: Keys = Keys {
         "arguments",
         "undeclared",
         "invisible",
+        "approve",
         "language",
         "surface",
         "limits",
@@ -64,12 +77,15 @@ const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
 const RULE: Keys = Keys {
     what: "a rule",
     known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode"],
-    later: &[&["set", "approve", "remember"]],
+    later: &[&["set"]],
     asking: &[],
 };
 const RULING: Keys = Keys::known("a ruling", &["that", "because", "otherwise"]);
 
 const MODES: &[(&str, Mode)] = &[("enforce", Mode::Enforce), ("monitor", Mode::Monitor)];
+const APPROVE: &[(&str, Approve)] = &[("client", Approve::Client), ("terminal", Approve::Terminal)];
+const REMEMBER: &[(&str, Remember)] =
+    &[("arguments", Remember::Arguments), ("never", Remember::Never), ("tool", Remember::Tool)];
 const OTHERWISE: &[(&str, Otherwise)] = &[("deny", Otherwise::Deny), ("ask", Otherwise::Ask)];
 const INVISIBLE: &[(&str, Invisible)] = &[("refuse", Invisible::Refuse), ("allow", Invisible::Allow)];
 
@@ -287,7 +303,7 @@ impl Reader<'_> {
         {
             settings = self.settings(&options, read);
         }
-        for key in ["arguments", "undeclared", "invisible"] {
+        for key in AT_THE_TOP {
             let Some((name, node)) = fields.member(key) else { continue };
             if settings.iter().any(|setting| setting.key == key) {
                 self.error(&name.span, format!("`{key}` is set here and under `defaults`"));
@@ -313,10 +329,12 @@ impl Reader<'_> {
         ];
         let undeclared = [("schema", Undeclared::Schema), ("refuse", Undeclared::Refuse)];
         let value = match key {
+            "approve" => Set::Approve(self.choice(node, APPROVE)?.value),
             "arguments" => Set::Arguments(self.choice(node, &arguments)?.value),
             "hidden" => Set::Hidden(self.boolean(node)?.value),
             "invisible" => Set::Invisible(self.invisible(node)?),
             "mode" => Set::Mode(self.choice(node, MODES)?.value),
+            "remember" => Set::Remember(self.choice(node, REMEMBER)?.value),
             "show_rules" => Set::ShowRules(self.boolean(node)?.value),
             "schema" => Set::Schema(self.schema(node, read)?),
             _ => Set::Undeclared(self.choice(node, &undeclared)?.value),

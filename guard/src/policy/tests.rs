@@ -339,3 +339,28 @@ fn one_check_serves_tools_with_the_same_arguments_only() {
     assert!(Arc::ptr_eq(&that("a"), &that("c")));
     assert!(problems.len() == 1 && problems[0].ends_with("(tools `b`, `d`)"), "{problems:?}");
 }
+
+#[test]
+fn who_may_say_yes_and_for_how_much_is_an_option_of_each_tool() {
+    let text = "framegate: 1\napprove: terminal\ntools:\n  a: { remember: tool }\n  \
+        b: { approve: client, remember: never }\n  'c*': {}\n";
+    let policy = Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).unwrap().policy;
+    let of = |tool: &str| {
+        let options = policy.tool("s", tool).unwrap();
+        (options.approve, options.remember)
+    };
+    assert_eq!(of("a"), (Approve::Terminal, Remember::Tool));
+    assert_eq!(of("b"), (Approve::Client, Remember::Never));
+    assert_eq!(of("cd"), (Approve::Terminal, Remember::Arguments));
+    assert!(policy.approves_at_terminal());
+    let by = |text: &str| {
+        let text = format!("framegate: 1\ndefault: allow\n{text}");
+        Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).unwrap().policy.approves_at_terminal()
+    };
+    assert!(by("tools: { a: { approve: terminal } }") && by("defaults: { approve: terminal }"));
+    assert!(!by("tools: { a: { remember: tool } }"));
+    assert_eq!(
+        refused("framegate: 1\ntools: { a: { approve: shell } }\nremember: tool\n"),
+        ["`shell` is not one of `client` or `terminal`", "unknown key `remember` in a policy"]
+    );
+}

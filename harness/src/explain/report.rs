@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use framegate_guard::finding::{Effect, Evidence, Finding};
-use framegate_guard::policy::{Arguments, Invisible, InvisibleBy, Mode, ToolOptions, Undeclared};
+use framegate_guard::policy::{
+    Approve, Arguments, Invisible, InvisibleBy, Mode, Remember, ToolOptions, Undeclared,
+};
 use framegate_guard::refusal::OnFailure;
 use framegate_guard::{Guard, Outcome};
 use serde_json::{Value, json};
@@ -135,6 +137,8 @@ impl<'g> Options<'g> {
             "arguments": arguments(options.arguments),
             "undeclared": undeclared(options.undeclared),
             "show_rules": options.show_rules,
+            "approve": approve(options.approve),
+            "remember": remember(options.remember),
             "invisible": invisible_by(&options.invisible),
             "schema": schema(&options),
             "mode": mode(self.mode(&options)),
@@ -163,6 +167,9 @@ impl<'g> Options<'g> {
             schema(&options),
             mode(self.mode(&options)),
         )];
+        if options.approve == Approve::Terminal {
+            lines.push(format!("  approve terminal, remember {}", remember(options.remember)));
+        }
         let rule = |check: framegate_guard::definition::CheckInfo| {
             format!("  rule {} (otherwise {}): {}", check.name, otherwise(check.on_failure), check.reason)
         };
@@ -172,6 +179,21 @@ impl<'g> Options<'g> {
 
     fn mode(&self, options: &ToolOptions) -> Mode {
         if self.guard.is_monitoring() { Mode::Monitor } else { options.mode }
+    }
+}
+
+fn approve(approve: Approve) -> &'static str {
+    match approve {
+        Approve::Client => "client",
+        Approve::Terminal => "terminal",
+    }
+}
+
+fn remember(remember: Remember) -> &'static str {
+    match remember {
+        Remember::Arguments => "arguments",
+        Remember::Never => "never",
+        Remember::Tool => "tool",
     }
 }
 
