@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
@@ -11,6 +12,7 @@ use clap::{ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, 
 
 use crate::approve::{AskSettings, Carrier};
 use crate::calls::{Level, LogArguments, LogFormat};
+use crate::desk::Desk;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -80,6 +82,23 @@ pub(crate) enum Command {
     /// Say whether a record is whole: every hash, every commitment, nothing missing
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Show the calls that wait for an approval from a terminal
+    #[command(after_help = PENDING_EXAMPLES)]
+    Pending(PendingArgs),
+    /// Approve a call that waits; needs a terminal and the approver's passphrase
+    #[command(after_help = APPROVE_EXAMPLES)]
+    Approve(ApproveArgs),
+    /// Deny a call that waits
+    #[command(after_help = DENY_EXAMPLES)]
+    Deny(DenyArgs),
+    /// End a standing approval
+    #[command(
+        after_help = "Example:\n  framegate revoke k7m2qx\n\nExit codes: 0 it is ended; 1 there is no such one; 74 the file cannot be used"
+    )]
+    Revoke(RevokeArgs),
+    /// Set up who approves from a terminal
+    #[command(after_help = APPROVER_EXAMPLES)]
+    Approver(ApproverArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  framegate completions bash > /etc/bash_completion.d/framegate")]
     Completions {
@@ -175,6 +194,39 @@ record: a fact or a path that was not asked for then is unknown, and such calls 
 Exit codes: 0 all as recorded, or another policy was tried; 1 a decision is not the recorded one; 65 the record is damaged;
 74 it cannot be opened; 78 the policy cannot be used";
 
+const PENDING_EXAMPLES: &str = "Examples:
+  framegate pending
+  framegate pending --standing
+  framegate pending --json --store record.db
+
+Exit codes: 0 they were shown, or there are none; 74 the file cannot be used";
+
+const APPROVE_EXAMPLES: &str = "Examples:
+  framegate approve k7m2qx
+  framegate approve k7m2qx --note 'asked ada' --for 10m
+
+The call is shown on the terminal, and the passphrase is the yes. With --for the same call (the same tool and arguments,
+and the same reasons) is let through until then, in any session with this record, server and policy; with
+--any-arguments too, where the policy says `remember: tool`, every call of the tool that only the same rules ask about.
+
+Exit codes: 0 approved; 1 it was not: too late, answered already, no terminal, not the passphrase; 74 a file cannot be used";
+
+const DENY_EXAMPLES: &str = "Examples:
+  framegate deny k7m2qx
+  framegate deny k7m2qx --reason 'not on a Friday'
+
+The reason is told to the model.
+
+Exit codes: 0 denied; 1 it was not: too late, or answered already; 74 the file cannot be used";
+
+const APPROVER_EXAMPLES: &str = "Example:
+  framegate approver init
+
+Asks for a passphrase on the terminal and writes what proves it, for this user alone. Sessions that start from then on let
+it approve calls of tools for which the policy says `approve: terminal`.
+
+Exit codes: 0 it is set up; 1 it is not: no terminal, or no passphrase that will do; 74 the file is there already or cannot be written";
+
 const RUN_EXAMPLES: &str = "Examples:
   framegate run -- npx -y @modelcontextprotocol/server-filesystem /work
   framegate run --policy framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work
@@ -186,7 +238,7 @@ that has none gets a refusal with that reason.
 
 Exit codes:
   0      the session ended cleanly
-  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one
+  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it
   2      the command line is wrong
   65     a line of a session given to `framegate explain`, or a record, cannot be read
   70     a stream of the client or the server failed
@@ -249,13 +301,28 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "WHERE", env = "FRAMEGATE_NOISE", default_value = "pass")]
     pub(crate) noise: Noise,
 
-    /// Who is asked about a call that a person decides on: the client's user, where the client can ask, or nobody
-    #[arg(long, value_name = "WHOM", env = "FRAMEGATE_ASK", default_value = "client")]
-    pub(crate) ask: Ask,
+    /// Who is asked about a call that a person decides on, the first that can be reached: the client's user, where the
+    /// client can ask; the approver at a terminal, where the policy says `approve: terminal`; or `none`
+    #[arg(long, value_name = "WHOM", env = "FRAMEGATE_ASK", default_value = "client,terminal", value_parser = ask_order)]
+    pub(crate) ask: AskOrder,
 
     /// Seconds after which a question that is not answered refuses its call. SDK clients give a call up after 60
     #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_ASK_TIMEOUT", default_value = "50", value_parser = seconds)]
     pub(crate) ask_timeout: Duration,
+
+    /// The same for a question at a terminal [default: that of --ask-timeout]
+    #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_TERMINAL_TIMEOUT", value_parser = seconds)]
+    pub(crate) terminal_timeout: Option<Duration>,
+
+    /// Whose approvals from a terminal count: the file that `framegate approver init` made [default:
+    /// framegate/approver.json in the user's configuration directory]
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER")]
+    pub(crate) approver: Option<PathBuf>,
+
+    /// Seal questions that the client carries (2026-07-28) with the key in FILE, 32 bytes or more, so that another
+    /// process with the same key and the same --store can get the answer
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_STATE_KEY")]
+    pub(crate) state_key: Option<PathBuf>,
 
     /// After the client's end, with nothing due: seconds of silence before SIGTERM
     #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_GRACE", default_value = "1", value_parser = seconds)]
@@ -397,13 +464,35 @@ pub(crate) enum Mode {
     Monitor,
 }
 
-/// Who is asked about a call that a person decides on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// One way to a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// The user of the client, by elicitation.
     Client,
-    /// Nobody: the call is refused.
-    None,
+    /// Whoever sits at a terminal and knows the passphrase.
+    Terminal,
+}
+
+/// Who is asked about a call that a person decides on, in this order; nobody where it is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AskOrder(pub(crate) Vec<Ask>);
+
+fn ask_order(text: &str) -> Result<AskOrder, String> {
+    let mut order = Vec::new();
+    for word in text.split(',').map(str::trim) {
+        let ask = match word {
+            "client" => Ask::Client,
+            "terminal" => Ask::Terminal,
+            "none" if text.trim() == "none" => return Ok(AskOrder(Vec::new())),
+            "none" => return Err("`none` stands alone".to_owned()),
+            _ => return Err("expected `client`, `terminal`, both with a comma, or `none`".to_owned()),
+        };
+        if order.contains(&ask) {
+            return Err(format!("`{word}` stands there twice"));
+        }
+        order.push(ask);
+    }
+    Ok(AskOrder(order))
 }
 
 /// `framegate init`.
@@ -604,6 +693,105 @@ pub(crate) struct ShowArgs {
     pub(crate) file: Option<PathBuf>,
 }
 
+/// Which record's questions.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DeskArgs {
+    /// The record beside which the questions lie [default: the one in the user's state directory]
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_STORE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// `framegate pending`.
+#[derive(Debug, Args)]
+pub(crate) struct PendingArgs {
+    #[command(flatten)]
+    pub(crate) desk: DeskArgs,
+
+    /// Show the standing approvals instead
+    #[arg(long)]
+    pub(crate) standing: bool,
+
+    /// Print each as one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// By whose signature a standing approval counts [default: framegate/approver.json in the user's configuration
+    /// directory]
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER")]
+    pub(crate) approver: Option<PathBuf>,
+}
+
+/// `framegate approve`.
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArgs {
+    /// The call, as `framegate pending` names it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+
+    /// Something for the record
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) note: String,
+
+    /// Let the same call through from now on, for so long (at most 24h)
+    #[arg(long = "for", value_name = "TIME", value_parser = standing_time)]
+    pub(crate) standing: Option<Duration>,
+
+    /// With --for: any arguments, where the policy says `remember: tool`
+    #[arg(long, requires = "standing")]
+    pub(crate) any_arguments: bool,
+
+    /// The file that `framegate approver init` made [default: framegate/approver.json in the user's configuration
+    /// directory]
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER")]
+    pub(crate) approver: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) desk: DeskArgs,
+}
+
+/// `framegate deny`.
+#[derive(Debug, Args)]
+pub(crate) struct DenyArgs {
+    /// The call, as `framegate pending` names it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+
+    /// Why, for the model and the record
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) reason: String,
+
+    #[command(flatten)]
+    pub(crate) desk: DeskArgs,
+}
+
+/// `framegate revoke`.
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// The standing approval, as `framegate pending --standing` names it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+
+    #[command(flatten)]
+    pub(crate) desk: DeskArgs,
+}
+
+/// `framegate approver`.
+#[derive(Debug, Args)]
+pub(crate) struct ApproverArgs {
+    #[command(subcommand)]
+    pub(crate) command: ApproverCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApproverCommand {
+    /// Ask for a passphrase and write what proves it
+    Init {
+        /// Write to FILE [default: framegate/approver.json in the user's configuration directory]
+        #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER")]
+        approver: Option<PathBuf>,
+    },
+}
+
 /// `framegate replay`.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -725,16 +913,22 @@ pub(crate) enum Era {
 }
 
 impl RunArgs {
-    /// The level that is meant.
-    /// Who is asked, and for how long.
-    pub(crate) fn asking(&self) -> AskSettings {
-        let carrier = match self.ask {
-            Ask::Client => Carrier::Client,
-            Ask::None => Carrier::Nobody,
+    /// Who is asked, and for how long. Without a desk nobody is at a terminal.
+    pub(crate) fn asking(&self, desk: Option<&Arc<Desk>>) -> AskSettings {
+        let carrier = |ask: &Ask| match ask {
+            Ask::Client => Some(Carrier::Client),
+            Ask::Terminal => desk.map(|desk| Carrier::Terminal(Arc::clone(desk))),
         };
-        AskSettings { carrier, timeout: self.ask_timeout, ..AskSettings::default() }
+        let terminal_timeout = self.terminal_timeout.unwrap_or(self.ask_timeout);
+        AskSettings {
+            order: self.ask.0.iter().filter_map(carrier).collect(),
+            timeout: self.ask_timeout,
+            terminal_timeout,
+            ..AskSettings::default()
+        }
     }
 
+    /// The level that is meant.
     pub(crate) fn level(&self) -> Level {
         let level = match self.log {
             LogLevel::Off => Level::Off,
@@ -775,6 +969,18 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Longest time for which a yes can be given in advance.
+const STANDING_MAX: Duration = Duration::from_secs(24 * 3600);
+
+fn standing_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|_| "expected a time such as `10m`".to_owned())?;
+    match time {
+        Duration::ZERO => Err("expected a time such as `10m`, more than none".to_owned()),
+        time if time > STANDING_MAX => Err("at most 24h".to_owned()),
+        time => Ok(time),
+    }
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(number).map_err(|_| "expected a number of seconds, 0 or more".to_owned())
@@ -794,6 +1000,31 @@ mod tests {
     fn the_help_lists_every_exit_code() {
         for (code, meaning) in crate::exit::Exit::TABLE {
             assert!(RUN_EXAMPLES.contains(&format!("  {code:<6} {meaning}")), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_standing_approval_has_an_end() {
+        for (text, fine) in [("0s", false), ("1ms", true), ("24h", true), ("24h 1ms", false), ("10", false)] {
+            assert_eq!(standing_time(text).is_ok(), fine, "{text}");
+        }
+    }
+
+    #[test]
+    fn who_is_asked_is_an_order() {
+        let (client, terminal) = (Ask::Client, Ask::Terminal);
+        for (text, order) in [
+            ("client", vec![client]),
+            ("terminal", vec![terminal]),
+            ("terminal, client", vec![terminal, client]),
+            ("none", vec![]),
+        ] {
+            assert_eq!(ask_order(text), Ok(AskOrder(order)), "{text}");
+        }
+        for (text, why) in
+            [("client,none", "alone"), ("client,client", "twice"), ("", "expected"), ("Client", "expected")]
+        {
+            assert!(ask_order(text).unwrap_err().contains(why), "{text}");
         }
     }
 

@@ -8,8 +8,8 @@ pub enum Exit {
     /// 0: the session ended cleanly.
     Clean,
     /// 1: a tool that `framegate try` was to call answered with an error, an expectation of `framegate test` was
-    /// not met, `framegate verify` found something broken, or `framegate replay` came to another decision than the
-    /// recorded one.
+    /// not met, `framegate verify` found something broken, `framegate replay` came to another decision than the
+    /// recorded one, or an approval, a denial or a revocation came to nothing.
     Failed,
     /// 2: the command line is wrong.
     Usage,
@@ -37,7 +37,7 @@ impl Exit {
         ("0", "the session ended cleanly"),
         (
             "1",
-            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one",
+            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it",
         ),
         ("2", "the command line is wrong"),
         ("65", "a line of a session given to `framegate explain`, or a record, cannot be read"),

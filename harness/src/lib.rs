@@ -45,6 +45,7 @@ mod child;
 mod client;
 mod clip;
 mod cmd;
+mod desk;
 mod exit;
 mod explain;
 mod history;
@@ -60,14 +61,18 @@ mod sign_key;
 mod stderr;
 mod stdio;
 mod store_path;
+mod tty;
 mod variables;
 mod warden;
 pub mod wire;
 
-pub use approve::{ASK_TIMEOUT, AskSettings, Asker, Asking, Carrier, Question, Reply, STATE_TIMEOUT};
+pub use approve::{
+    ASK_TIMEOUT, Answered, AskSettings, Asker, Asking, Carrier, Question, Reply, STATE_TIMEOUT, StateKey,
+};
 pub use bridge::{Bridge, BridgeSettings};
 pub use calls::{CallLog, Level, LogArguments, LogFormat};
 pub use child::{ServerCommand, ServerName, StartError, Upstream};
+pub use desk::Desk;
 pub use exit::Exit;
 pub use framegate_guard as guard;
 pub use framegate_pump as pump;

@@ -4,6 +4,7 @@
 //! Decision (ask) ─ Question::of ─┬ a client with a handshake ─ Asker ─► elicitation/create, the call is held
 //!                                ├ a client of 2026-07-28 ────────────► an `input_required` result; its retry is
 //!                                │                                      recognised by a sealed state
+//!                                ├ a terminal ────────────── Asker ─► the desk ([`crate::Desk`]), the call is held
 //!                                └ another harness ───────── Asker ─► its own window
 //! Reply::Yes ─► the call is decided anew, with the approval as an input
 //! ```
@@ -16,6 +17,7 @@ mod question;
 mod reply;
 mod rounds;
 mod seal;
+mod state_key;
 mod visible;
 
 use std::future::Future;
@@ -25,10 +27,13 @@ use std::time::Duration;
 
 pub(crate) use self::limit::{Limit, Limits};
 pub use self::question::Question;
+pub(crate) use self::question::Shown;
 pub(crate) use self::reply::APPROVE;
 pub use self::reply::Reply;
 pub(crate) use self::rounds::{Going, Kept, Mark, Rounds, Waiting};
 pub(crate) use self::seal::{Claim, Seal};
+pub use self::state_key::StateKey;
+use crate::desk::Desk;
 
 /// How long a person may take, where nothing else is said. SDK clients give a request up after 60 s, and that of
 /// TypeScript is not reset by progress.
@@ -37,8 +42,25 @@ pub const ASK_TIMEOUT: Duration = Duration::from_secs(50);
 /// How long a question is good that the client carries, where nothing else is said.
 pub const STATE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A reply to come.
-pub type Asking = Pin<Box<dyn Future<Output = Reply> + Send>>;
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The reply.
+    pub reply: Reply,
+    /// Who replied, where that is known better than by [`Asker::who`]; for the record.
+    pub by: Option<String>,
+    /// What they said to it; may be empty. Beside a no the model reads it too.
+    pub note: String,
+}
+
+impl From<Reply> for Answered {
+    fn from(reply: Reply) -> Answered {
+        Answered { reply, by: None, note: String::new() }
+    }
+}
+
+/// An answer to come.
+pub type Asking = Pin<Box<dyn Future<Output = Answered> + Send>>;
 
 /// Asks a person about one call.
 ///
@@ -54,16 +76,15 @@ pub trait Asker: Send + Sync {
     }
 }
 
-/// Who is asked.
-#[derive(Clone, Default)]
+/// One way to a person.
+#[derive(Clone)]
 pub enum Carrier {
     /// The user of the client, where it can ask (MCP elicitation in form mode).
-    #[default]
     Client,
     /// Whoever this harness's own way leads to.
     Library(Arc<dyn Asker>),
-    /// Nobody: what asks is refused.
-    Nobody,
+    /// The approver at a terminal, where the policy says `approve: terminal`.
+    Terminal(Arc<Desk>),
 }
 
 impl std::fmt::Debug for Carrier {
@@ -71,7 +92,7 @@ impl std::fmt::Debug for Carrier {
         f.write_str(match self {
             Self::Client => "Client",
             Self::Library(_) => "Library",
-            Self::Nobody => "Nobody",
+            Self::Terminal(_) => "Terminal",
         })
     }
 }
@@ -79,16 +100,26 @@ impl std::fmt::Debug for Carrier {
 /// Who is asked, and for how long.
 #[derive(Clone, Debug)]
 pub struct AskSettings {
-    /// Who.
-    pub carrier: Carrier,
+    /// Who: the first that can be reached. Nobody where there is none: what asks is refused.
+    pub order: Vec<Carrier>,
     /// A question that is not answered in this time refuses its call.
     pub timeout: Duration,
+    /// The same for one at a terminal.
+    pub terminal_timeout: Duration,
     /// A question that the client carries itself (2026-07-28), which keeps nothing waiting, is good for this long.
     pub state_timeout: Duration,
+    /// What such a question is sealed with, where another process may get its answer.
+    pub state_key: Option<StateKey>,
 }
 
 impl Default for AskSettings {
     fn default() -> Self {
-        Self { carrier: Carrier::default(), timeout: ASK_TIMEOUT, state_timeout: STATE_TIMEOUT }
+        Self {
+            order: vec![Carrier::Client],
+            timeout: ASK_TIMEOUT,
+            terminal_timeout: ASK_TIMEOUT,
+            state_timeout: STATE_TIMEOUT,
+            state_key: None,
+        }
     }
 }

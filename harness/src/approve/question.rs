@@ -23,6 +23,17 @@ const REASON_CHARS_MAX: usize = 400;
 /// Characters of a name.
 const NAME_CHARS_MAX: usize = 128;
 
+/// What a question is made of.
+pub(crate) struct Shown<'a> {
+    pub(crate) server: &'a str,
+    pub(crate) tool: &'a str,
+    /// JSON.
+    pub(crate) arguments: bytes::Bytes,
+    /// What stands against the call.
+    pub(crate) findings: &'a [Finding],
+    pub(crate) approval_key: &'a str,
+}
+
 /// One call that needs a person's yes, as it is put to that person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,7 +56,18 @@ pub struct Question {
 impl Question {
     /// The question about a decision that asks.
     pub(crate) fn of(server: &str, decision: &Decision) -> Question {
-        let redacted = redact::json(decision.arguments.clone());
+        Question::shown(&Shown {
+            server,
+            tool: &decision.tool,
+            arguments: decision.arguments.clone(),
+            findings: &decision.findings,
+            approval_key: &decision.approval_key,
+        })
+    }
+
+    /// The question about this.
+    pub(crate) fn shown(of: &Shown<'_>) -> Question {
+        let redacted = redact::json(of.arguments.clone());
         let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
         let read =
             redacted.ok().and_then(|found| Some((Document::read(found.bytes, &whole).ok()?, found.secrets)));
@@ -60,19 +82,19 @@ impl Question {
         if !secrets.is_empty() {
             unknown.push("What looks like a credential is shown as ***.".to_owned());
         }
-        let standing = || decision.findings.iter().filter(|finding| !finding.monitor);
-        let of = |effect| standing().filter(move |finding| finding.effect == effect);
+        let standing = || of.findings.iter().filter(|finding| !finding.monitor);
+        let by = |effect| standing().filter(move |finding| finding.effect == effect);
         let said = |finding: &Finding| line(&redact::without(reason(finding), &secrets), REASON_CHARS_MAX);
         let unread =
             |finding: &Finding| format!("{} could not be checked: {}", check(finding), said(finding));
-        unknown.extend(listed(of(Effect::Unevaluated).map(unread)));
+        unknown.extend(listed(by(Effect::Unevaluated).map(unread)));
         Question {
-            server: line(server, NAME_CHARS_MAX),
-            tool: line(&decision.tool, NAME_CHARS_MAX),
+            server: line(of.server, NAME_CHARS_MAX),
+            tool: line(of.tool, NAME_CHARS_MAX),
             arguments,
-            reasons: listed(of(Effect::Ask).map(said)),
+            reasons: listed(by(Effect::Ask).map(said)),
             unknown,
-            approval_key: decision.approval_key.clone(),
+            approval_key: of.approval_key.to_owned(),
         }
     }
 

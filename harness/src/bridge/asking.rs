@@ -13,7 +13,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use framegate_guard::Guard;
 use framegate_guard::decision::Approval;
@@ -24,13 +24,13 @@ use framegate_pump::{Hold, HoldKind, Request, Verdict};
 
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::ends::micros;
-use super::reach::{ClientCan, Way};
+use super::reach::{ClientCan, Reach, Way};
 use super::shared::Inner;
-use crate::approve::{AskSettings, Asker, Asking, Kept, Limit, Limits, Question, Reply, Rounds, Seal};
+use crate::approve::{Answered, AskSettings, Asking, Kept, Limit, Limits, Question, Reply, Rounds, Seal};
 use crate::wire::ClientFrame;
 
 /// How often one call is asked about: once more where, after a yes, something else stands against it.
-const QUESTIONS_OF_ONE_CALL_MAX: u32 = 2;
+pub(super) const QUESTIONS_OF_ONE_CALL_MAX: u32 = 2;
 
 /// Who can be asked, and what is under way.
 pub(super) struct AskState {
@@ -98,9 +98,25 @@ pub(super) struct Asked {
     pub(super) basis: Basis,
 }
 
+/// What came of asking, for whoever made the call.
+pub(super) struct Said<'a> {
+    pub(super) reply: &'a Reply,
+    pub(super) by: &'a str,
+    pub(super) note: &'a str,
+    /// How long there was for it.
+    pub(super) limit: Duration,
+}
+
 impl Inner {
     /// The verdict on a call that a person decides on.
     pub(super) fn ask(self: &Arc<Self>, asked: Asked) -> Verdict {
+        match self.desk_of(&asked) {
+            Some(desk) => self.stand_or_ask(asked, desk),
+            None => self.ask_somebody(asked),
+        }
+    }
+
+    pub(super) fn ask_somebody(self: &Arc<Self>, asked: Asked) -> Verdict {
         match self.way(&asked) {
             Err(why) => {
                 let text = format!("Nobody can be asked in this session: {why}, so the call was not made.");
@@ -113,7 +129,7 @@ impl Inner {
                     self.refuse_asked(&asked, &text, "not now")
                 }
                 Ok(()) => match way {
-                    Way::Asker(asker, how) => self.ask_and_hold(asked, asker, how),
+                    Way::Asker(reach) => self.ask_and_hold(asked, reach),
                     Way::Result => self.ask_by_result(asked),
                 },
             },
@@ -130,7 +146,8 @@ impl Inner {
         self.asking.limit.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now(), limits)
     }
 
-    fn ask_and_hold(self: &Arc<Self>, asked: Asked, asker: Arc<dyn Asker>, how: &'static str) -> Verdict {
+    fn ask_and_hold(self: &Arc<Self>, asked: Asked, reach: Reach) -> Verdict {
+        let Reach { asker, how, limit } = reach;
         self.log.decided(asked.request.head().ticket, "asked, not answered".into());
         let mut open = OpenQuestion {
             inner: Arc::clone(self),
@@ -144,31 +161,33 @@ impl Inner {
             let asking = async {
                 match question(&asked).await {
                     Ok(question) => unpanicked(asker.ask(question)).await,
-                    Err(why) => Reply::Unavailable(why),
+                    Err(why) => Reply::Unavailable(why).into(),
                 }
             };
-            let timeout = open.inner.asking.settings.timeout;
             let progress = Arc::clone(&open.inner).progress(Arc::clone(&asked.read));
-            let reply = tokio::select! {
+            let answered = tokio::select! {
                 biased;
-                reply = tokio::time::timeout(timeout, asking) => reply.unwrap_or(Reply::TimedOut),
-                () = progress => Reply::TimedOut,
+                answered = tokio::time::timeout(limit, asking) => answered.unwrap_or(Reply::TimedOut.into()),
+                () = progress => Reply::TimedOut.into(),
             };
-            open.replied(&reply);
+            open.replied(&answered);
             let (inner, by) = (Arc::clone(&open.inner), asker.who());
-            match reply {
-                Reply::Yes => inner.approved(asked, by),
-                reply => inner.unapproved(&asked.request, &asked.guard, &asked.receipt, &reply, by),
+            match &answered.reply {
+                Reply::Yes => inner.approved(asked, answered.by.as_deref().unwrap_or(by), "asked, approved"),
+                reply => {
+                    let said = Said { reply, by, note: &answered.note, limit };
+                    inner.unapproved(&asked.request, &asked.guard, &asked.receipt, said)
+                }
             }
         })
     }
 
     /// Decides anew, on the state of now.
-    fn approved(self: &Arc<Self>, asked: Asked, by: &str) -> Verdict {
+    pub(super) fn approved(self: &Arc<Self>, asked: Asked, by: &str, said: &'static str) -> Verdict {
         let Asked { request, read, receipt, basis, .. } = asked;
         let basis = Basis {
             approval: Some(Approval::of(&receipt.decision, by)),
-            said: Some("asked, approved"),
+            said: Some(said),
             again: Some(receipt.sequence),
             asked: basis.asked + 1,
             bad: None,
@@ -183,23 +202,23 @@ impl Inner {
         request: &Request,
         guard: &Guard,
         receipt: &Receipt,
-        reply: &Reply,
-        by: &str,
+        said: Said<'_>,
     ) -> Verdict {
+        let Said { reply, by, note, limit } = said;
         self.log.decided(request.head().ticket, format!("refused (asked, {})", reply.name()));
         let decision = &receipt.decision;
         let and = match reply {
             Reply::No => {
                 return self.refusal_of(
                     request,
-                    &guard.message(&decision.as_ref().clone().declined(by)),
+                    &guard.message(&decision.as_ref().clone().declined(by, note)),
                     receipt,
                     Some(reply.name()),
                 );
             }
             Reply::Cancelled => "dismissed the question".to_owned(),
             Reply::TimedOut => {
-                format!("did not answer within {} s", self.asking.settings.timeout.as_secs_f64())
+                format!("did not answer within {} s", limit.as_secs_f64())
             }
             Reply::Unavailable(why) => format!("gave no answer that can be used ({why})"),
             Reply::Yes => "approved it, and it could not go on".to_owned(),
@@ -215,9 +234,16 @@ impl Inner {
     }
 
     /// A reply, for the record.
-    pub(super) fn note_reply(&self, step: u64, how: &'static str, by: &str, reply: &Reply, since: Instant) {
-        let note = if let Reply::Unavailable(why) = reply { why.as_str() } else { "" };
-        self.note_approval(step, (how, by), (reply.name(), note), since);
+    pub(super) fn note_reply(
+        &self,
+        step: u64,
+        (how, by): (&'static str, &str),
+        answered: &Answered,
+        since: Instant,
+    ) {
+        let note = if let Reply::Unavailable(why) = &answered.reply { why } else { &answered.note };
+        let by = answered.by.as_deref().unwrap_or(by);
+        self.note_approval(step, (how, by), (answered.reply.name(), note), since);
     }
 
     pub(super) fn note_approval(
@@ -234,11 +260,11 @@ impl Inner {
 }
 
 /// What somebody else's code says; a panic in it is no yes, and not the session's end.
-async fn unpanicked(mut asking: Asking) -> Reply {
+async fn unpanicked(mut asking: Asking) -> Answered {
     std::future::poll_fn(move |context| {
         let polled = std::panic::AssertUnwindSafe(|| asking.as_mut().poll(context));
         std::panic::catch_unwind(polled)
-            .unwrap_or_else(|_| Poll::Ready(Reply::Unavailable("asking panicked".into())))
+            .unwrap_or_else(|_| Poll::Ready(Reply::Unavailable("asking panicked".into()).into()))
     })
     .await
 }
@@ -264,10 +290,10 @@ struct OpenQuestion {
 }
 
 impl OpenQuestion {
-    fn replied(&mut self, reply: &Reply) {
+    fn replied(&mut self, answered: &Answered) {
         self.is_over = true;
-        self.inner.note_reply(self.step, self.how, &self.by, reply, self.since);
-        if *reply == Reply::Yes {
+        self.inner.note_reply(self.step, (self.how, &self.by), answered, self.since);
+        if answered.reply == Reply::Yes {
             // It goes on as another call; of this one nothing more is to come.
             self.end(How::Asked, false);
         }

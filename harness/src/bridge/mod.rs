@@ -35,6 +35,7 @@ mod reload;
 mod requests;
 mod retry;
 mod shared;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod turn;

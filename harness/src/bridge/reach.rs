@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::answers::Answer;
 use super::asking::Asked;
 use super::shared::Inner;
+use super::terminal::NOT_LET;
 use crate::approve::{Asker, Asking, Carrier, Question, Reply};
 use crate::mcp;
 use crate::wire;
@@ -34,18 +35,43 @@ pub(super) struct ClientCan {
 
 /// How a person is reached.
 pub(super) enum Way {
-    Asker(Arc<dyn Asker>, &'static str),
+    Asker(Reach),
     Result,
 }
 
+/// Somebody to ask while the call is held.
+pub(super) struct Reach {
+    pub(super) asker: Arc<dyn Asker>,
+    /// As the record calls it.
+    pub(super) how: &'static str,
+    /// How long the answer may take.
+    pub(super) limit: Duration,
+}
+
 impl Inner {
-    /// How a person is reached, for this call.
-    pub(super) fn way(&self, asked: &Asked) -> Result<Way, &'static str> {
-        match &self.asking.settings.carrier {
-            Carrier::Nobody => Err("asking is turned off (--ask none)"),
-            Carrier::Library(asker) => Ok(Way::Asker(Arc::clone(asker), "library")),
-            Carrier::Client => self.way_of_client(asked),
+    /// How a person is reached, for this call: by the first way that there is.
+    pub(super) fn way(&self, asked: &Asked) -> Result<Way, String> {
+        let settings = &self.asking.settings;
+        let mut not = Vec::new();
+        for carrier in &settings.order {
+            let way = match carrier {
+                Carrier::Library(asker) => {
+                    let (asker, how) = (Arc::clone(asker), "library");
+                    Ok(Way::Asker(Reach { asker, how, limit: settings.timeout }))
+                }
+                Carrier::Client => self.way_of_client(asked),
+                Carrier::Terminal(desk) => self.way_of_terminal(asked, desk),
+            };
+            match way {
+                Ok(way) => return Ok(way),
+                Err(why) => not.push(why),
+            }
         }
+        if not.len() > 1 {
+            // Who did not choose it is told nothing of it.
+            not.retain(|why| *why != NOT_LET);
+        }
+        if not.is_empty() { Err("asking is turned off (--ask none)".into()) } else { Err(not.join("; ")) }
     }
 
     fn way_of_client(&self, asked: &Asked) -> Result<Way, &'static str> {
@@ -61,7 +87,8 @@ impl Inner {
                 deadline: self.asking.settings.timeout.saturating_add(LATER),
                 limits: self.limits(),
             };
-            return Ok(Way::Asker(Arc::new(asker), "client"));
+            let limit = self.asking.settings.timeout;
+            return Ok(Way::Asker(Reach { asker: Arc::new(asker), how: "client", limit }));
         }
         // Stateless: each request says what its client can.
         let meta = asked.read.params().and_then(|params| params.get("_meta"));
@@ -117,7 +144,7 @@ impl Asker for ClientAsker {
         Box::pin(async move {
             let params = mcp::approval_form(&question.text(), None).to_string();
             let answer = injector.request_client("elicitation/create", Some(&params), deadline).await;
-            Reply::of_answer(answer, &limits)
+            Reply::of_answer(answer, &limits).into()
         })
     }
 

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::answers::Answer;
-use super::asking::{Asked, Basis, question};
+use super::asking::{Asked, Basis, Said, question};
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::cuts::{RESPONSES, STATE, cuts, others};
 use super::reach::CLIENT_USER;
@@ -141,7 +141,7 @@ impl Inner {
         let Waiting { receipt, guard, since, asked, .. } = waiting;
         let none = || Reply::Unavailable("the retry brings no answer to the question".into());
         let reply = reply.map_or_else(none, Reply::of_result);
-        self.note_reply(receipt.sequence, "client", CLIENT_USER, &reply, since);
+        self.note_reply(receipt.sequence, ("client", CLIENT_USER), &reply.clone().into(), since);
         let basis = Basis { asked, again: Some(receipt.sequence), ..basis };
         match reply {
             Reply::Yes => {
@@ -149,7 +149,11 @@ impl Inner {
                 Retried::from(Basis { approval: Some(approval), said: Some("asked, approved"), ..basis })
             }
             Reply::Unavailable(_) => Retried::from(basis),
-            reply => Retried::Settled(self.unapproved(request, &guard, &receipt, &reply, CLIENT_USER)),
+            reply => {
+                let limit = self.asking.settings.state_timeout;
+                let said = Said { reply: &reply, by: CLIENT_USER, note: "", limit };
+                Retried::Settled(self.unapproved(request, &guard, &receipt, said))
+            }
         }
     }
 

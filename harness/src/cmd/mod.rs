@@ -1,5 +1,7 @@
 //! The subcommands.
 
+mod approve;
+mod approver;
 mod ask;
 mod check;
 mod demo_server;
@@ -8,6 +10,7 @@ mod init;
 mod log;
 mod man;
 mod out;
+mod pending;
 mod replay;
 mod run;
 mod show;
@@ -42,6 +45,11 @@ pub(crate) fn main() -> Exit {
         Command::Show(args) => show::main(&args),
         Command::Replay(args) => replay::main(&args),
         Command::Verify(args) => verify::main(&args),
+        Command::Pending(args) => pending::main(&args),
+        Command::Approve(args) => approve::approve(&args),
+        Command::Deny(args) => approve::deny(&args),
+        Command::Revoke(args) => approve::revoke(&args),
+        Command::Approver(args) => approver::main(&args),
         Command::DemoServer => demo_server::main(),
         Command::Completions { shell } => print(|out| {
             clap_complete::generate(shell, &mut Cli::command(), "framegate", out);

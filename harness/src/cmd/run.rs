@@ -12,10 +12,12 @@ use framegate_guard::store::writer::SessionRecord;
 use framegate_guard::{Facts, Guard};
 use framegate_pump::IdLimits;
 
-use crate::args::{Mode, Noise, RunArgs};
+use crate::approve::{AskSettings, StateKey};
+use crate::args::{Ask, Mode, Noise, RunArgs};
 use crate::bridge::{Bridge, BridgeSettings, Disk, Outgoing, Visible, follow};
 use crate::calls::{CallLog, Level};
 use crate::child::{ServerCommand, ServerName, StartError, Upstream};
+use crate::desk::Desk;
 use crate::exit::{Exit, how_it_ended};
 use crate::noise::DivertNoise;
 use crate::policy_file::{self, Stamp};
@@ -80,9 +82,10 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     }
     let noise = (args.noise == Noise::Stderr).then(|| stderr.clone());
     let exit = match prepare(&args, &name, &log, noise, &mut settings) {
-        Ok(ledger) => {
+        Ok(kept) => {
             let exit = run_session(command, settings, &log).await;
-            if let Some(ledger) = ledger {
+            if let Some(Kept { ledger, desk }) = kept {
+                desk.finish();
                 ledger.finish(&exit.to_string());
             }
             exit
@@ -106,14 +109,15 @@ fn prepare(
     log: &Arc<CallLog>,
     noise: Option<Stderr>,
     settings: &mut Settings,
-) -> Result<Option<Arc<StoreLedger>>, (String, Exit)> {
+) -> Result<Option<Kept>, (String, Exit)> {
     let (guard, stamp) = guarded(args, name, log).map_err(|why| (why, Exit::Policy))?.unzip();
     let ignored =
         StoreSettings::without_effect(&args.store, guard.is_some()).map_err(|why| (why, Exit::Usage))?;
     ignored.iter().for_each(|warning| log.say(Level::Warn, warning));
-    let ledger = recording(args, guard.as_ref(), name, log).map_err(|why| (why, Exit::File))?;
+    let kept = recording(args, guard.as_ref(), name, log).map_err(|why| (why, Exit::File))?;
+    let asking = asking(args, guard.as_ref(), kept.as_ref(), log)?;
     let without_policy = guard.is_none();
-    let guard = match (guard, &ledger) {
+    let guard = match (guard, &kept) {
         (Some(guard), _) => guard,
         (None, Some(_)) => no_policy(name).map_err(|why| (why, Exit::Policy))?,
         (None, None) => {
@@ -125,7 +129,7 @@ fn prepare(
     };
     let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
     let annotates = args.store.annotate && (without_policy || !guard.is_monitoring());
-    let recorded = ledger.clone().map(|ledger| -> Arc<dyn Ledger> { ledger });
+    let recorded = kept.as_ref().map(|kept| -> Arc<dyn Ledger> { kept.ledger.clone() });
     let bridge = Bridge::new(BridgeSettings {
         guard,
         ledger: recorded.unwrap_or_else(|| Arc::new(MemoryLedger::default())),
@@ -135,17 +139,61 @@ fn prepare(
         noise,
         without_policy,
         annotates,
-        ask: args.asking(),
+        ask: asking,
     });
     if !without_policy {
         bridge.announce(&bridge.guard(), "decides every call");
     }
     plug_in(args, &bridge, stamp, settings);
-    if let Some(ledger) = &ledger {
-        settings.observers.push(Arc::new(Fidelity::new(ledger)));
+    if let Some(kept) = &kept {
+        settings.observers.push(Arc::new(Fidelity::new(&kept.ledger)));
         settings.observers.push(Arc::new(Outgoing(bridge)));
     }
-    Ok(ledger)
+    Ok(kept)
+}
+
+/// Who is asked, and what of it means nothing here.
+///
+/// # Errors
+/// What was typed and cannot be done.
+fn asking(
+    args: &RunArgs,
+    guard: Option<&Guard>,
+    kept: Option<&Kept>,
+    log: &CallLog,
+) -> Result<AskSettings, (String, Exit)> {
+    let desk = kept.map(|kept| &kept.desk);
+    let state_key = match (&args.state_key, desk) {
+        (None, _) => None,
+        (Some(_), None) => {
+            let text = "--state-key needs a record that the processes share, so that an answer is used once: add --store FILE";
+            return Err((text.into(), Exit::Usage));
+        }
+        (Some(file), Some(desk)) => {
+            Some(StateKey::read(file, Arc::clone(desk)).map_err(|why| (why, Exit::File))?)
+        }
+    };
+    if guard.is_some() && desk.is_none() && args.ask.0 == [Ask::Terminal] {
+        let text = "--ask terminal needs a record, beside which the questions lie: add --store FILE";
+        return Err((text.into(), Exit::Usage));
+    }
+    let wants_terminal = guard.is_some_and(|guard| guard.policy().approves_at_terminal());
+    if wants_terminal && args.ask.0.contains(&Ask::Terminal) {
+        let why_not = match desk {
+            None => Some("it needs a record (--store FILE)"),
+            Some(desk) => desk.without_approver(),
+        };
+        if let Some(why) = why_not {
+            log.say(Level::Warn, &format!("nobody can approve from a terminal, as the policy wants: {why}"));
+        }
+    }
+    Ok(AskSettings { state_key, ..args.asking(desk) })
+}
+
+/// A record that is kept, and the desk beside it.
+struct Kept {
+    ledger: Arc<StoreLedger>,
+    desk: Arc<Desk>,
 }
 
 fn session_key(name: &ServerName) -> SessionKey {
@@ -161,7 +209,7 @@ fn recording(
     guard: Option<&Guard>,
     name: &ServerName,
     log: &Arc<CallLog>,
-) -> Result<Option<Arc<StoreLedger>>, String> {
+) -> Result<Option<Kept>, String> {
     let monitors = guard.is_some_and(Guard::is_monitoring);
     let Some(store) = StoreSettings::of(&args.store, guard.is_some(), monitors)? else { return Ok(None) };
     let command: serde_json::Value = args.command.iter().map(|word| word.to_string_lossy()).collect();
@@ -182,7 +230,8 @@ fn recording(
     };
     let ledger = StoreLedger::open(&store, about, log)?;
     log.say(Level::Info, &format!("decisions are recorded in `{}`", store.file.display()));
-    Ok(Some(Arc::new(ledger)))
+    let desk = Desk::beside(&store.file, args.approver.as_deref(), Arc::clone(log));
+    Ok(Some(Kept { ledger: Arc::new(ledger), desk }))
 }
 
 /// What stands in for a policy where none was given and a record is kept: it judges nothing, and by its listing the

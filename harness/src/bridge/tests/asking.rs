@@ -39,10 +39,10 @@ impl Asker for Window {
             let _open = open;
             match does {
                 Does::Panics => panic!("a window that cannot open"),
-                Does::Says(reply) => reply,
+                Does::Says(reply) => reply.into(),
                 Does::SaysAfter(time, reply) => {
                     tokio::time::sleep(time).await;
-                    reply
+                    reply.into()
                 }
                 Does::Thinks => std::future::pending().await,
             }
@@ -56,8 +56,8 @@ impl Asker for Window {
 
 async fn rig(does: Vec<Does>, timeout: Duration) -> (Rig, Arc<Window>) {
     let window = Arc::new(Window { does: does.into(), ..Window::default() });
-    let carrier = Carrier::Library(Arc::<Window>::clone(&window));
-    let mut rig = Rig::asking(ASKS, AskSettings { carrier, timeout, ..AskSettings::default() });
+    let order = vec![Carrier::Library(Arc::<Window>::clone(&window))];
+    let mut rig = Rig::asking(ASKS, AskSettings { order, timeout, ..AskSettings::default() });
     // This client declares nothing: it need not.
     rig.list(2).await;
     (rig, window)
@@ -113,8 +113,8 @@ fn modern(id: u32, more: &str) -> String {
 
 #[tokio::test]
 async fn a_state_is_good_for_its_time() {
-    let (life, carrier) = (Duration::from_millis(200), Carrier::Client);
-    let settings = AskSettings { carrier, state_timeout: life, ..AskSettings::default() };
+    let life = Duration::from_millis(200);
+    let settings = AskSettings { state_timeout: life, ..AskSettings::default() };
     let mut rig = Rig::asking(ASKS, settings);
     rig.client.says(&modern(1, "")).await;
     let id = id_of(&rig.server.hears().await);

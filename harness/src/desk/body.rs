@@ -1,0 +1,157 @@
+//! A question as it lies on the desk: all that was decided on, so that whoever answers can see it, and sign what they
+//! saw, without believing anything else in the file.
+
+use bytes::Bytes;
+use framegate_guard::decision::Decision;
+use framegate_guard::finding::{Effect, Finding, NextStep};
+use framegate_guard::json::{Document, Limits};
+use framegate_guard::ledger::SessionKey;
+use framegate_guard::policy::Remember;
+use framegate_guard::proposal::CallKey;
+use framegate_guard::store::chain::Hash;
+use framegate_guard::store::entries::hash;
+use serde::{Deserialize, Serialize};
+
+use crate::approve::{Question, Shown};
+
+/// Bytes of arguments that are put on the desk.
+pub(crate) const ARGUMENTS_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Body {
+    /// Random: two questions about the same are two.
+    nonce: String,
+    pub(crate) server: String,
+    pub(crate) principal: String,
+    pub(crate) session: String,
+    /// The policy's digest.
+    pub(crate) policy: String,
+    pub(crate) tool: String,
+    /// JSON text, as it would be sent.
+    arguments: String,
+    approval_key: String,
+    /// What stands against the call.
+    findings: Vec<Against>,
+    remember: String,
+    pub(crate) until_ms: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Against {
+    check: String,
+    effect: String,
+    reason: String,
+    because: String,
+    is_rule: bool,
+}
+
+const REMEMBER: [(&str, Remember); 3] =
+    [("arguments", Remember::Arguments), ("never", Remember::Never), ("tool", Remember::Tool)];
+const EFFECTS: [(&str, Effect); 3] =
+    [("unevaluated", Effect::Unevaluated), ("ask", Effect::Ask), ("deny", Effect::Deny)];
+
+fn name<T: PartialEq + Copy>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names.iter().find(|(_, other)| *other == value).map_or("", |(name, _)| name)
+}
+
+impl Body {
+    /// The question about a decision that asks.
+    ///
+    /// # Errors
+    /// Why it cannot be put there.
+    pub(crate) fn of(
+        decision: &Decision,
+        (server, key): (&str, &SessionKey),
+        remember: Remember,
+        until_ms: i64,
+    ) -> Result<Body, String> {
+        if decision.arguments.len() > ARGUMENTS_BYTES_MAX {
+            let bytes = decision.arguments.len();
+            return Err(format!("{bytes} bytes of arguments are too many to be asked about at a terminal"));
+        }
+        let mut nonce = Hash::default();
+        crate::recorder::entropy(&mut nonce.0);
+        let against = |finding: &Finding| Against {
+            check: finding.check.clone(),
+            effect: name(&EFFECTS, finding.effect).to_owned(),
+            reason: finding.reason.clone(),
+            because: finding.because.clone(),
+            is_rule: finding.is_rule,
+        };
+        Ok(Body {
+            nonce: nonce.to_string(),
+            server: server.to_owned(),
+            principal: key.principal.clone(),
+            session: key.name.clone(),
+            policy: Hash(decision.policy).to_string(),
+            tool: decision.tool.clone(),
+            arguments: String::from_utf8_lossy(&decision.arguments).into_owned(),
+            approval_key: decision.approval_key.clone(),
+            findings: decision.findings.iter().filter(|finding| !finding.monitor).map(against).collect(),
+            remember: name(&REMEMBER, remember).to_owned(),
+            until_ms,
+        })
+    }
+
+    /// As it is kept and signed.
+    pub(crate) fn text(&self) -> Result<String, String> {
+        serde_json::to_string(self).map_err(|why| why.to_string())
+    }
+
+    /// SHA-256 of a body's text.
+    pub(crate) fn digest(text: &str) -> String {
+        hash(text.as_bytes()).to_string()
+    }
+
+    pub(crate) fn read(text: &str) -> Option<Body> {
+        let body: Body = serde_json::from_str(text).ok()?;
+        let known = EFFECTS.map(|(name, _)| name);
+        let fits = body.findings.iter().all(|finding| known.contains(&finding.effect.as_str()))
+            && REMEMBER.iter().any(|(name, _)| *name == body.remember);
+        fits.then_some(body)
+    }
+
+    pub(crate) fn remember(&self) -> Remember {
+        REMEMBER.iter().find(|(name, _)| *name == self.remember).map_or(Remember::Never, |(_, it)| *it)
+    }
+
+    /// What stands against the call.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        let one = |against: &Against| {
+            let effect = EFFECTS.iter().find(|(name, _)| *name == against.effect);
+            let effect = effect.map_or(Effect::Deny, |(_, effect)| *effect);
+            let because = against.because.clone();
+            let finding = Finding::new(&against.check, effect, NextStep::TellUser, against.reason.as_str());
+            Finding { because, is_rule: against.is_rule, ..finding }
+        };
+        self.findings.iter().map(one).collect()
+    }
+
+    /// Nothing but rules ask, and all of them could be evaluated.
+    pub(crate) fn policy_only(&self) -> bool {
+        self.findings().iter().all(|finding| finding.is_rule && finding.effect == Effect::Ask)
+    }
+
+    /// The call by value.
+    pub(crate) fn call(&self) -> Result<CallKey, String> {
+        let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+        let arguments = Document::read(self.arguments.clone().into(), &limits);
+        let arguments =
+            arguments.map_err(|why| format!("the arguments of this call cannot be read: {why}"))?;
+        Ok(CallKey::of(&self.tool, arguments.root()))
+    }
+
+    /// What the person at the terminal is shown, made from this body and nothing else.
+    pub(crate) fn question(&self) -> Question {
+        Question::shown(&Shown {
+            server: &self.server,
+            tool: &self.tool,
+            arguments: Bytes::from(self.arguments.clone()),
+            findings: &self.findings(),
+            approval_key: &self.approval_key,
+        })
+    }
+}

@@ -1,0 +1,432 @@
+//! The file: an SQLite database beside the record, shared by every `run` with that record and whoever answers.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use framegate_guard::store::chain::Hash;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
+
+use super::signed::Signed;
+
+/// "Frma"
+const APPLICATION_ID: i32 = 0x4672_6d61;
+const FORMAT: i32 = 1;
+/// How long another process may hold it.
+const BUSY_WAIT: Duration = Duration::from_secs(3);
+/// How long it is remembered what came of a question.
+const KEPT_MS: i64 = 3_600_000;
+/// Letters of a question's name: none that is taken for another.
+const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
+const ID_LETTERS: usize = 6;
+
+const SCHEMA: &str = "
+CREATE TABLE desk (id TEXT NOT NULL) STRICT;
+CREATE TABLE questions (
+  id TEXT PRIMARY KEY, body TEXT NOT NULL, pid INTEGER NOT NULL, asked_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, state TEXT NOT NULL, who TEXT NOT NULL DEFAULT '',
+  note TEXT NOT NULL DEFAULT '', at_ms INTEGER NOT NULL DEFAULT 0, statement TEXT, signature BLOB,
+  taken INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE standing (id TEXT PRIMARY KEY, tool TEXT NOT NULL, until_ms INTEGER NOT NULL, statement TEXT NOT NULL,
+  signature BLOB NOT NULL) STRICT;
+CREATE TABLE spent (nonce BLOB PRIMARY KEY, until_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+";
+
+/// How it stands with a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Somebody said yes; whether that counts, its signature says.
+    Approved,
+    Denied,
+    /// Its time was over.
+    Late,
+    Open,
+    /// Its call was cancelled, or its session ended.
+    Withdrawn,
+}
+
+impl State {
+    const NAMES: [(&'static str, State); 5] = [
+        ("approved", State::Approved),
+        ("denied", State::Denied),
+        ("late", State::Late),
+        ("open", State::Open),
+        ("withdrawn", State::Withdrawn),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, state)| *state == self).map_or("", |(name, _)| name)
+    }
+
+    fn of(name: &str) -> State {
+        // Whatever else somebody wrote there: nobody waits for it.
+        Self::NAMES.iter().find(|(other, _)| *other == name).map_or(State::Withdrawn, |(_, state)| *state)
+    }
+}
+
+/// A question as it lies there.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) id: String,
+    pub(crate) body: String,
+    pub(crate) pid: u32,
+    pub(crate) asked_ms: i64,
+    pub(crate) until_ms: i64,
+    pub(crate) state: State,
+    pub(crate) who: String,
+    pub(crate) note: String,
+    /// When it was answered, or withdrawn.
+    pub(crate) at_ms: i64,
+    pub(crate) signed: Option<Signed>,
+    /// Who asked has the answer.
+    pub(crate) is_taken: bool,
+}
+
+/// What a person answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) state: State,
+    pub(crate) who: String,
+    pub(crate) note: String,
+    pub(crate) at_ms: i64,
+    pub(crate) signed: Option<Signed>,
+}
+
+/// A standing approval as it lies there.
+#[derive(Debug, Clone)]
+pub(crate) struct Stands {
+    pub(crate) id: String,
+    pub(crate) tool: String,
+    pub(crate) until_ms: i64,
+    pub(crate) signed: Signed,
+}
+
+/// The open file.
+#[derive(Debug)]
+pub(crate) struct DeskFile {
+    connection: Connection,
+    /// Random; a statement that was signed for another file is none here.
+    pub(crate) id: String,
+}
+
+/// Where the questions of sessions with this record lie.
+pub(crate) fn beside(record: &Path) -> PathBuf {
+    let mut name = record.as_os_str().to_owned();
+    name.push("-asks");
+    name.into()
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A name that a person can type.
+pub(crate) fn short_id() -> String {
+    let mut random = [0; ID_LETTERS];
+    crate::recorder::entropy(&mut random);
+    let letter = |byte: &u8| LETTERS.get(usize::from(byte % 32)).copied().map_or('a', char::from);
+    random.iter().map(letter).collect()
+}
+
+impl DeskFile {
+    /// Opens the file, and makes it where it is not.
+    ///
+    /// # Errors
+    /// What to tell a person.
+    pub(crate) fn make(path: &Path) -> Result<DeskFile, String> {
+        crate::store_path::make_folder(path).map_err(|why| cannot(path, &why))?;
+        // Made here: a file that SQLite makes is readable by all for a moment.
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+            Ok(_) => {}
+            Err(why) if why.kind() == ErrorKind::AlreadyExists => {}
+            Err(why) => return Err(cannot(path, &why)),
+        }
+        let mut connection = connect(path).map_err(|why| cannot(path, &why))?;
+        make_tables(&mut connection).map_err(|why| cannot(path, &why))?;
+        Self::of(path, connection)
+    }
+
+    /// Opens a file that is there; nothing where it is not.
+    ///
+    /// # Errors
+    /// What to tell a person.
+    pub(crate) fn open(path: &Path) -> Result<Option<DeskFile>, String> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let connection = connect(path).map_err(|why| cannot(path, &why))?;
+        Self::of(path, connection).map(Some)
+    }
+
+    fn of(path: &Path, connection: Connection) -> Result<DeskFile, String> {
+        let read = || -> rusqlite::Result<(i32, i32)> {
+            let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+            Ok((number("application_id")?, number("user_version")?))
+        };
+        if read().map_err(|why| cannot(path, &why))? != (APPLICATION_ID, FORMAT) {
+            return Err(format!("`{}` is no file of questions of this version; remove it", path.display()));
+        }
+        let id = connection.query_row("SELECT id FROM desk", [], |row| row.get(0));
+        let id = id.map_err(|why| cannot(path, &why))?;
+        Ok(DeskFile { connection, id })
+    }
+
+    /// Changes with each commit of somebody else's.
+    pub(crate) fn version(&self) -> Result<i64, String> {
+        let mut version = self.connection.prepare_cached("PRAGMA data_version").map_err(failed)?;
+        version.query_row([], |row| row.get(0)).map_err(failed)
+    }
+
+    /// Puts a question there, under a name that no other has; what is long over goes.
+    pub(crate) fn ask(&mut self, body: &str, until_ms: i64) -> Result<String, String> {
+        let now = now_ms();
+        let step =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        step.execute("DELETE FROM questions WHERE until_ms < ?1", params![now - KEPT_MS]).map_err(failed)?;
+        step.execute("DELETE FROM standing WHERE until_ms < ?1", params![now]).map_err(failed)?;
+        let insert = "INSERT INTO questions (id, body, pid, asked_ms, until_ms, state) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, 'open') ON CONFLICT DO NOTHING";
+        for _ in 0..8 {
+            let id = short_id();
+            let row = params![id, body, std::process::id(), now, until_ms];
+            if step.execute(insert, row).map_err(failed)? == 1 {
+                step.commit().map_err(failed)?;
+                return Ok(id);
+            }
+        }
+        Err("there are too many questions".into())
+    }
+
+    /// A question, by its name.
+    pub(crate) fn question(&self, id: &str) -> Result<Option<Row>, String> {
+        let mut select =
+            self.connection.prepare_cached(&format!("{SELECT} WHERE id = ?1")).map_err(failed)?;
+        select.query_row(params![id], row_of).optional().map_err(failed)
+    }
+
+    /// Those that can be answered now, the oldest first.
+    pub(crate) fn open_questions(&self) -> Result<Vec<Row>, String> {
+        let sql = format!("{SELECT} WHERE state = 'open' AND until_ms > ?1 ORDER BY asked_ms, id");
+        let mut select = self.connection.prepare_cached(&sql).map_err(failed)?;
+        let rows = select.query_map(params![now_ms()], row_of).map_err(failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Answers a question that is open, and with it gives a standing approval; whether it was still open.
+    pub(crate) fn answer(
+        &mut self,
+        id: &str,
+        answer: &Answer,
+        stands: Option<&Stands>,
+    ) -> Result<bool, String> {
+        let step =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let (statement, signature) = parts(answer.signed.as_ref());
+        let update = "UPDATE questions SET state = ?2, who = ?3, note = ?4, at_ms = ?5, statement = ?6, signature = ?7 \
+                      WHERE id = ?1 AND state = 'open' AND until_ms > ?8";
+        let row = params![
+            id,
+            answer.state.name(),
+            answer.who,
+            answer.note,
+            answer.at_ms,
+            statement,
+            signature,
+            now_ms()
+        ];
+        if step.execute(update, row).map_err(failed)? == 0 {
+            return Ok(false);
+        }
+        if let Some(stands) = stands {
+            let insert =
+                "INSERT INTO standing (id, tool, until_ms, statement, signature) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let row = params![
+                stands.id,
+                stands.tool,
+                stands.until_ms,
+                stands.signed.text,
+                stands.signed.signature.as_slice()
+            ];
+            step.execute(insert, row).map_err(failed)?;
+        }
+        step.commit().map_err(failed)?;
+        Ok(true)
+    }
+
+    /// Takes a question off the desk: nobody can answer it any more. What was asked goes.
+    pub(crate) fn close(&mut self, id: &str, state: State) -> Result<(), String> {
+        let update = "UPDATE questions SET state = ?2, at_ms = ?3, body = '', statement = NULL WHERE id = ?1 AND taken = 0";
+        self.connection.execute(update, params![id, state.name(), now_ms()]).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Its answer is taken. What was asked goes.
+    pub(crate) fn take(&mut self, id: &str) -> Result<(), String> {
+        let update = "UPDATE questions SET taken = 1, body = '', statement = NULL WHERE id = ?1";
+        self.connection.execute(update, params![id]).map_err(failed)?;
+        Ok(())
+    }
+
+    /// An answer that counts for nothing is taken away again.
+    pub(crate) fn reopen(&mut self, id: &str) -> Result<(), String> {
+        let update = "UPDATE questions SET state = 'open', who = '', note = '', statement = NULL WHERE id = ?1 AND taken = 0";
+        self.connection.execute(update, params![id]).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Standing approvals whose time is not over: of one tool, or all.
+    pub(crate) fn standing(&self, tool: Option<&str>) -> Result<Vec<Stands>, String> {
+        let sql = "SELECT id, tool, until_ms, statement, signature FROM standing \
+                   WHERE until_ms > ?1 AND (?2 IS NULL OR tool = ?2) ORDER BY until_ms, id";
+        let mut select = self.connection.prepare_cached(sql).map_err(failed)?;
+        let rows = select.query_map(params![now_ms(), tool], |row| {
+            let signed = Signed { text: row.get(3)?, signature: row.get(4)? };
+            Ok(Stands { id: row.get(0)?, tool: row.get(1)?, until_ms: row.get(2)?, signed })
+        });
+        rows.map_err(failed)?.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Ends a standing approval; whether there was one.
+    pub(crate) fn revoke(&mut self, id: &str) -> Result<bool, String> {
+        let deleted = self.connection.execute("DELETE FROM standing WHERE id = ?1", params![id]);
+        Ok(deleted.map_err(failed)? > 0)
+    }
+
+    /// Uses up a sealed state; whether nobody did before.
+    pub(crate) fn spend(&mut self, nonce: &[u8; 16], until_ms: i64) -> Result<bool, String> {
+        let step =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        step.execute("DELETE FROM spent WHERE until_ms < ?1", params![now_ms() - KEPT_MS]).map_err(failed)?;
+        let insert = "INSERT INTO spent (nonce, until_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        let is_first = step.execute(insert, params![nonce.as_slice(), until_ms]).map_err(failed)? == 1;
+        step.commit().map_err(failed)?;
+        Ok(is_first)
+    }
+}
+
+const SELECT: &str = "SELECT id, body, pid, asked_ms, until_ms, state, who, note, at_ms, statement, signature, taken \
+                      FROM questions";
+
+fn row_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    let (text, signature): (Option<String>, Option<Vec<u8>>) = (row.get(9)?, row.get(10)?);
+    let signed = text.zip(signature.and_then(|bytes| bytes.try_into().ok()));
+    Ok(Row {
+        id: row.get(0)?,
+        body: row.get(1)?,
+        pid: row.get(2)?,
+        asked_ms: row.get(3)?,
+        until_ms: row.get(4)?,
+        state: State::of(&row.get::<_, String>(5)?),
+        who: row.get(6)?,
+        note: row.get(7)?,
+        at_ms: row.get(8)?,
+        signed: signed.map(|(text, signature)| Signed { text, signature }),
+        is_taken: row.get(11)?,
+    })
+}
+
+fn parts(signed: Option<&Signed>) -> (Option<&str>, Option<&[u8]>) {
+    (signed.map(|signed| signed.text.as_str()), signed.map(|signed| signed.signature.as_slice()))
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_WAIT)?;
+    // Nothing that the file brings along is run.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    // What was asked is to be gone when it was answered; a state that was used, used after a power cut too.
+    connection.pragma_update(None, "secure_delete", true)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    Ok(connection)
+}
+
+fn make_tables(connection: &mut Connection) -> rusqlite::Result<()> {
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let things: i64 = step.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if things == 0 {
+        step.execute_batch(SCHEMA)?;
+        let mut id = Hash::default();
+        crate::recorder::entropy(&mut id.0);
+        step.execute("INSERT INTO desk (id) VALUES (?1)", params![id.to_string()])?;
+        step.pragma_update(None, "application_id", APPLICATION_ID)?;
+        step.pragma_update(None, "user_version", FORMAT)?;
+    }
+    step.commit()
+}
+
+fn cannot(path: &Path, why: &dyn std::fmt::Display) -> String {
+    format!("the questions' file `{}` cannot be used: {why}", path.display())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]
+fn failed(why: rusqlite::Error) -> String {
+    format!("the questions' file cannot be used: {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn answer(state: State) -> Answer {
+        Answer { state, who: "ada".into(), note: String::new(), at_ms: now_ms(), signed: None }
+    }
+
+    #[test]
+    fn a_question_is_answered_once_and_by_whoever_is_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = beside(&folder.path().join("r.db"));
+        assert!(DeskFile::open(&path).unwrap().is_none());
+        let (mut asks, mut answers) = (DeskFile::make(&path).unwrap(), DeskFile::make(&path).unwrap());
+        assert_eq!((asks.id.len(), &asks.id), (64, &answers.id));
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let before = asks.version().unwrap();
+        let id = asks.ask("body", now_ms() + 60_000).unwrap();
+        assert_eq!((id.len(), asks.version().unwrap()), (ID_LETTERS, before), "our own changes are no news");
+        assert_eq!(answers.open_questions().unwrap().len(), 1);
+        assert!(answers.answer(&id, &answer(State::Denied), None).unwrap());
+        assert_ne!(asks.version().unwrap(), before);
+        assert!(!answers.answer(&id, &answer(State::Approved), None).unwrap(), "a second answer");
+        let row = asks.question(&id).unwrap().unwrap();
+        assert_eq!((row.state, row.who.as_str(), row.is_taken), (State::Denied, "ada", false));
+        asks.take(&id).unwrap();
+        let row = answers.question(&id).unwrap().unwrap();
+        assert_eq!((row.body.as_str(), row.is_taken), ("", true), "what was asked is gone");
+        let late = asks.ask("body", now_ms() - 1).unwrap();
+        assert!(!answers.answer(&late, &answer(State::Approved), None).unwrap());
+        assert!(answers.open_questions().unwrap().is_empty());
+        let withdrawn = asks.ask("body", now_ms() + 60_000).unwrap();
+        asks.close(&withdrawn, State::Withdrawn).unwrap();
+        assert!(!answers.answer(&withdrawn, &answer(State::Approved), None).unwrap());
+    }
+
+    #[test]
+    fn a_state_is_spent_once_by_whichever_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.db-asks");
+        let (mut one, mut other) = (DeskFile::make(&path).unwrap(), DeskFile::make(&path).unwrap());
+        let until = now_ms() + 1000;
+        assert!(one.spend(&[1; 16], until).unwrap());
+        assert!(!other.spend(&[1; 16], until).unwrap() && !one.spend(&[1; 16], until).unwrap());
+        assert!(other.spend(&[2; 16], until).unwrap());
+    }
+
+    #[test]
+    fn some_other_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, "no database, and longer than the first page of one would need to be").unwrap();
+        assert!(DeskFile::make(&path).unwrap_err().contains("cannot be used"));
+        let other = folder.path().join("y");
+        Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+        assert!(DeskFile::make(&other).unwrap_err().contains("no file of questions"));
+    }
+}

@@ -1,0 +1,208 @@
+//! The thread that keeps the desk's file for one session.
+//!
+//! While no question is open it sleeps. While one is, it asks SQLite now and then whether somebody else wrote
+//! anything (`data_version`, no page is read for it), and looks only then.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use ed25519_dalek::VerifyingKey;
+use tokio::sync::oneshot;
+
+use super::file::{DeskFile, Row, State, now_ms};
+use super::run::{Message, Question, Wanted};
+use super::signed::{Approval, Asked, Standing};
+use crate::approve::{Answered, Reply};
+use crate::calls::{CallLog, Level};
+
+/// How often it is looked for an answer.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// Approvals without a good signature that are told of one question.
+const TOLD_MAX: u32 = 3;
+
+/// What it knows.
+pub(super) struct Keeper {
+    path: PathBuf,
+    approver: Option<VerifyingKey>,
+    log: Arc<CallLog>,
+    file: Option<DeskFile>,
+    open: HashMap<u64, Open>,
+    /// The file as it was when it was last looked at.
+    seen: Option<i64>,
+}
+
+/// A question that lies on the desk.
+struct Open {
+    id: String,
+    body: String,
+    answer: oneshot::Sender<Answered>,
+    /// How many approvals counted for nothing.
+    bad: u32,
+}
+
+impl Keeper {
+    pub(super) fn new(path: PathBuf, approver: Option<VerifyingKey>, log: Arc<CallLog>) -> Keeper {
+        Keeper { path, approver, log, file: None, open: HashMap::new(), seen: None }
+    }
+
+    pub(super) fn run(mut self, told: &Receiver<Message>) {
+        loop {
+            let next = if self.open.is_empty() {
+                told.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                told.recv_timeout(LOOK_EVERY)
+            };
+            match next {
+                Ok(Message::Ask(question)) => self.ask(*question),
+                Ok(Message::Close(number, state)) => self.close(number, state),
+                Ok(Message::Standing(wanted, found)) => drop(found.send(self.standing(&wanted))),
+                Ok(Message::Spend(nonce, until_ms, spent)) => {
+                    drop(spent.send(self.file().and_then(|file| file.spend(&nonce, until_ms))));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.look();
+        }
+        let numbers: Vec<u64> = self.open.keys().copied().collect();
+        numbers.into_iter().for_each(|number| self.close(number, State::Withdrawn));
+    }
+
+    fn file(&mut self) -> Result<&mut DeskFile, String> {
+        match self.file.take() {
+            Some(file) => Ok(self.file.insert(file)),
+            None => {
+                let file = DeskFile::make(&self.path)?;
+                Ok(self.file.insert(file))
+            }
+        }
+    }
+
+    fn ask(&mut self, question: Question) {
+        let Question { number, body, limit, answer } = question;
+        let asked = body.text().and_then(|text| {
+            let id = self.file()?.ask(&text, body.until_ms)?;
+            Ok((id, text))
+        });
+        match asked {
+            Ok((id, text)) => {
+                let seconds = limit.as_secs_f64();
+                // People read this; no text for the model has the name, or the command.
+                let line = format!(
+                    "a call of `{}` waits {seconds} s for an approval: framegate approve {id} (framegate pending shows it)",
+                    crate::clip::clip(&body.tool)
+                );
+                self.log.say(Level::Warn, &line);
+                self.open.insert(number, Open { id, body: text, answer, bad: 0 });
+            }
+            Err(why) => {
+                self.log.say(Level::Error, &why);
+                // The model learns nothing of files.
+                let why = "the question could not be put to the approver".to_owned();
+                let _ = answer.send(Reply::Unavailable(why).into());
+            }
+        }
+    }
+
+    fn close(&mut self, number: u64, state: State) {
+        let Some(open) = self.open.remove(&number) else { return };
+        self.tried(|file| file.close(&open.id, state));
+    }
+
+    /// What fails here costs nobody anything but an answer: it is said.
+    fn tried(&mut self, what: impl FnOnce(&mut DeskFile) -> Result<(), String>) {
+        if let Err(why) = self.file().and_then(what) {
+            self.log.say(Level::Error, &why);
+        }
+    }
+
+    fn look(&mut self) {
+        if self.open.is_empty() {
+            return;
+        }
+        let version = self.file().and_then(|file| file.version());
+        match version {
+            Ok(version) if self.seen == Some(version) => return,
+            Ok(version) => self.seen = Some(version),
+            Err(why) => return self.log.say(Level::Error, &why),
+        }
+        let numbers: Vec<(u64, String)> =
+            self.open.iter().map(|(number, open)| (*number, open.id.clone())).collect();
+        for (number, id) in numbers {
+            match self.file().and_then(|file| file.question(&id)) {
+                Ok(Some(row)) => self.answered(number, &row),
+                // Somebody took it away: nobody can answer it, and its time will be over.
+                Ok(None) => {}
+                Err(why) => self.log.say(Level::Error, &why),
+            }
+        }
+    }
+
+    fn answered(&mut self, number: u64, row: &Row) {
+        match row.state {
+            State::Denied => self.give(number, Reply::No, row),
+            State::Approved if self.counts(number, row) => self.give(number, Reply::Yes, row),
+            State::Approved => self.reject(number, row),
+            State::Late | State::Open | State::Withdrawn => {}
+        }
+    }
+
+    fn counts(&mut self, number: u64, row: &Row) -> bool {
+        let (Some(key), Ok(desk)) = (self.approver, self.file().map(|file| file.id.clone())) else {
+            return false;
+        };
+        let Some(open) = self.open.get(&number) else { return false };
+        let approval = row.signed.as_ref().and_then(|signed| Approval::read(signed, &key, &desk, &open.body));
+        // Beside the signature they could be anybody's words.
+        approval.is_some_and(|approval| approval.by == row.who && approval.note == row.note)
+    }
+
+    fn give(&mut self, number: u64, reply: Reply, row: &Row) {
+        let Some(open) = self.open.remove(&number) else { return };
+        let answered = Answered { reply, by: Some(row.who.clone()), note: row.note.clone() };
+        if open.answer.send(answered).is_ok() {
+            self.tried(|file| file.take(&open.id));
+        } else {
+            self.tried(|file| file.close(&open.id, State::Withdrawn));
+        }
+    }
+
+    fn reject(&mut self, number: u64, row: &Row) {
+        let Some(open) = self.open.get_mut(&number) else { return };
+        open.bad += 1;
+        if open.bad <= TOLD_MAX {
+            let text = format!(
+                "the question {} was marked as approved without the approver's signature on what was asked; it stays open (whoever can write `{}` can do that)",
+                row.id,
+                self.path.display()
+            );
+            self.log.say(Level::Warn, &text);
+        }
+        self.tried(|file| file.reopen(&row.id));
+    }
+
+    /// The standing approval that covers this: who gave it, and its name.
+    fn standing(&mut self, wanted: &Wanted) -> Option<(String, String)> {
+        let key = self.approver?;
+        if !self.path.exists() {
+            return None;
+        }
+        let file = self.file().map_err(|why| why.to_string());
+        let found = file.and_then(|file| Ok((file.id.clone(), file.standing(Some(&wanted.decision.tool))?)));
+        let (desk, all) = found.map_err(|why| self.log.say(Level::Error, &why)).ok()?;
+        let asked = Asked {
+            desk: &desk,
+            principal: &wanted.key.principal,
+            session: &wanted.key.name,
+            decision: &wanted.decision,
+            remember: wanted.remember,
+        };
+        let now = now_ms();
+        let statements = all.iter().filter_map(|stands| Standing::read(&stands.signed, &key));
+        let covers = statements.into_iter().find(|standing| standing.covers(&asked, now))?;
+        Some((covers.by, covers.id))
+    }
+}
