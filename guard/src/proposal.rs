@@ -43,9 +43,9 @@ impl CallKey {
         CallKey(hash.finalize().into())
     }
 
-    /// A key as a record has it.
+    /// A key as a record, or whoever else kept it, has it.
     #[must_use]
-    pub(crate) fn from_bytes(bytes: [u8; 32]) -> CallKey {
+    pub fn from_bytes(bytes: [u8; 32]) -> CallKey {
         CallKey(bytes)
     }
 

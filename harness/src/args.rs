@@ -316,7 +316,7 @@ pub(crate) struct RunArgs {
 
     /// Whose approvals from a terminal count: the file that `framegate approver init` made [default:
     /// framegate/approver.json in the user's configuration directory]
-    #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER")]
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER", overrides_with = "approver")]
     pub(crate) approver: Option<PathBuf>,
 
     /// Seal questions that the client carries (2026-07-28) with the key in FILE, 32 bytes or more, so that another

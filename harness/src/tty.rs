@@ -42,8 +42,9 @@ impl Tty {
     /// # Errors
     /// [`NoLine`].
     pub(crate) fn secret(&mut self, prompt: &str) -> Result<String, NoLine> {
-        self.say(prompt).map_err(NoLine::Failed)?;
+        // First: what is typed at the prompt is not shown for a moment either.
         let quiet = Quiet::begin(&self.file).map_err(NoLine::Failed)?;
+        self.say(prompt).map_err(NoLine::Failed)?;
         let read = self.line();
         drop(quiet);
         self.say("\n").map_err(NoLine::Failed)?;

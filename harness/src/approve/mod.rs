@@ -12,6 +12,8 @@
 //! Only an explicit yes approves ([`reply`]). What is shown is what is sent, made visible ([`visible`]); questions
 //! are counted ([`limit`]), for whoever is asked all day says yes to everything.
 
+mod against;
+mod carried;
 mod limit;
 mod question;
 mod reply;
@@ -25,6 +27,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use self::against::Against;
+pub(crate) use self::carried::Carried;
 pub(crate) use self::limit::{Limit, Limits};
 pub use self::question::Question;
 pub(crate) use self::question::Shown;

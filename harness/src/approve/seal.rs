@@ -1,8 +1,9 @@
 //! The seal on what a client of 2026-07-28 carries from our question to its retry.
 //!
 //! `requestState` comes back from whoever retries, so whatever it says is worth what its seal is worth: an
-//! HMAC-SHA-256 with a key of this process over what was asked. A tag of this process stands before it and in the
-//! key of our question, so that two Framegates one behind the other do not take each other's for their own.
+//! HMAC-SHA-256 over what was asked, with a key of this process, or of several that share one. A tag of the key stands
+//! before it and in the key of our question, so that two Framegates one behind the other do not take each other's for
+//! their own.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -23,18 +24,21 @@ const TAG_BYTES: usize = 32;
 pub(crate) struct Claim {
     /// Which question; never twice.
     pub(crate) nonce: [u8; 16],
-    /// Until when it is good, in ms since the process began.
+    /// Until when it is good, in ms since 1970.
     pub(crate) until_ms: u64,
     /// Tool and arguments as the client sent them.
     pub(crate) call: [u8; 32],
     /// [`framegate_guard::Decision::approval_key`]: the reasons that were shown.
     pub(crate) reasons: [u8; 32],
+    /// What another process needs to know; empty where the answer is for this one.
+    pub(crate) carried: Vec<u8>,
 }
 
 impl Claim {
     /// A claim about a call and what was shown of it.
     pub(crate) fn new(nonce: [u8; 16], until_ms: u64, call: &CallKey, approval_key: &str) -> Claim {
-        Claim { nonce, until_ms, call: *call.as_bytes(), reasons: digest(approval_key) }
+        let (call, reasons) = (*call.as_bytes(), digest(approval_key));
+        Claim { nonce, until_ms, call, reasons, carried: Vec::new() }
     }
 
     /// Whether it is about this call.
@@ -48,15 +52,16 @@ impl Claim {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        [&self.nonce[..], &self.until_ms.to_be_bytes(), &self.call, &self.reasons].concat()
+        [&self.nonce[..], &self.until_ms.to_be_bytes(), &self.call, &self.reasons, &self.carried].concat()
     }
 
     fn read(bytes: &[u8]) -> Option<Claim> {
         let (nonce, rest) = bytes.split_first_chunk()?;
         let (until_ms, rest) = rest.split_first_chunk()?;
         let (call, rest) = rest.split_first_chunk()?;
-        let reasons = rest.try_into().ok()?;
-        Some(Claim { nonce: *nonce, until_ms: u64::from_be_bytes(*until_ms), call: *call, reasons })
+        let (reasons, carried) = rest.split_first_chunk()?;
+        let (until_ms, carried) = (u64::from_be_bytes(*until_ms), carried.to_vec());
+        Some(Claim { nonce: *nonce, until_ms, call: *call, reasons: *reasons, carried })
     }
 }
 
@@ -64,7 +69,7 @@ fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
 }
 
-/// Seals for one session of this process.
+/// Seals for one session.
 pub(crate) struct Seal {
     mac: Hmac<Sha256>,
     prefix: String,
@@ -148,6 +153,8 @@ mod tests {
         let state = seal(1, "s").seal(&claim());
         let read = seal(1, "s").open(&state).unwrap();
         assert_eq!(read, claim());
+        let more = Claim { carried: b"{}".to_vec(), ..claim() };
+        assert_eq!(seal(1, "s").open(&seal(1, "s").seal(&more)).unwrap(), more);
         let call = CallKey::of("pay", Document::empty_object().root());
         assert!(read.is_of(&call) && read.is_about("reasons") && !read.is_about("others"));
         assert!(!read.is_of(&CallKey::of("p", Document::empty_object().root())));

@@ -36,8 +36,6 @@ pub(super) const QUESTIONS_OF_ONE_CALL_MAX: u32 = 2;
 pub(super) struct AskState {
     pub(super) settings: AskSettings,
     pub(super) seal: Seal,
-    /// The clock of the seals.
-    pub(super) since: Instant,
     /// Nothing was said of a call before: most calls.
     pub(super) nothing: Arc<Basis>,
     limit: Mutex<Limit>,
@@ -50,10 +48,10 @@ impl AskState {
     pub(super) fn new(settings: AskSettings, session: &SessionKey) -> AskState {
         let mut secret = [0; 32];
         crate::recorder::entropy(&mut secret);
+        let secret = settings.state_key.as_ref().map_or(secret, |key| key.secret);
         AskState {
             settings,
             seal: Seal::new(&secret, session),
-            since: Instant::now(),
             nothing: Arc::default(),
             limit: Mutex::default(),
             rounds: Mutex::default(),
@@ -87,6 +85,8 @@ pub(super) struct Basis {
     pub(super) kept: Kept,
     /// It came with a reply that counts for nothing, and why.
     pub(super) bad: Option<&'static str>,
+    /// What was replied to another process that asked about it, and when that asked.
+    pub(super) elsewhere: Option<(Reply, Instant)>,
 }
 
 /// A call to ask about.
@@ -191,6 +191,7 @@ impl Inner {
             again: Some(receipt.sequence),
             asked: basis.asked + 1,
             bad: None,
+            elsewhere: None,
             ..basis
         };
         self.judge(&request, &read, &Arc::new(basis))

@@ -16,9 +16,10 @@ use framegate_pump::{Edits, Hold, HoldKind, Request, Ticket, Verdict};
 use super::asking::{Asked, Basis};
 use super::ends::{Reserved, micros};
 use super::reach::CLIENT_USER;
-use super::retry::Retried;
+use super::retry::{Retried, Settling};
 use super::shared::{Bridge, Inner, Sent};
 use super::turn::{Standing, Turn, Waits};
+use crate::approve::Reply;
 use crate::wire::{self, ClientFrame};
 
 /// Larger calls are read and decided off the pump's thread.
@@ -36,12 +37,26 @@ impl Bridge {
             // The listing failed before: it may go well now.
             self.inner.list();
         }
-        let name = read.call().map(|call| call.name.to_owned()).unwrap_or_default();
-        let basis = match self.inner.retried(request, &read) {
-            Retried::Judge(basis) => basis,
-            Retried::Settled(verdict) => return verdict,
-        };
         let read = Arc::new(read);
+        match self.inner.retried(request, &read) {
+            Retried::Now(settling) => self.settle_or_judge(request, read, settling),
+            Retried::Later(later) => {
+                let (bridge, request) = (Bridge { inner: Arc::clone(&self.inner) }, request.clone());
+                Hold::verdict(HoldKind::Machine, async move {
+                    let settling = later.await;
+                    bridge.settle_or_judge(&request, read, settling)
+                })
+            }
+        }
+    }
+
+    fn settle_or_judge(&self, request: &Request, read: Arc<ClientFrame>, settling: Settling) -> Verdict {
+        let basis = match settling {
+            Settling::Judge(basis) => basis,
+            Settling::Settled(verdict) => return verdict,
+        };
+        let name = read.call().map(|call| call.name.to_owned()).unwrap_or_default();
+        let guard = self.guard();
         if guard.is_listed() && !self.waits_for_listing(&guard, &name) {
             return self.inner.judge(request, &read, &basis);
         }
@@ -152,9 +167,10 @@ impl Inner {
         let stepped = self.ledger.step(&self.key, &mut |past| {
             let since = Instant::now();
             let decision = guard.decide(&judged, &session, past, &*self.world);
-            let decision = match &basis.approval {
-                Some(approval) => decision.with_approval(approval.clone()),
-                None => decision,
+            let decision = match (&basis.elsewhere, &basis.approval) {
+                (Some((Reply::No | Reply::Cancelled, _)), _) => decision.declined(CLIENT_USER, ""),
+                (_, Some(approval)) => decision.with_approval(approval.clone()),
+                (_, None) => decision,
             };
             self.step_of(&request, &heard, &turn, decision, since)
         });
@@ -226,6 +242,10 @@ impl Inner {
         if let Some(bad) = of.basis.bad {
             let by = ("client", CLIENT_USER);
             self.note_approval(of.receipt.sequence, by, (bad, "the call was judged anew"), Instant::now());
+        }
+        if let Some((reply, since)) = &of.basis.elsewhere {
+            let (by, note) = (("client", CLIENT_USER), "another process asked");
+            self.note_approval(of.receipt.sequence, by, (reply.name(), note), *since);
         }
         if !self.without_policy {
             self.log.judged(ticket, &decision);

@@ -4,12 +4,15 @@
 //! call ─ asks ─► input_required { ours: question, requestState: sealed }
 //! retry ─┬ our state, good, and a yes ─► decided anew; what is ours is cut out, what was the server's is put back
 //!        ├ our state, good, and a no ──► refused
+//!        ├ our state, of another process with our key: the same, with what the state carries (`--state-key`)
 //!        ├ our state, forged, expired, used, for another call ─► what is ours is cut out, judged as if it were new
 //!        └ the server's own ─► a round of an approved call is not asked about again; everything passes as it is
 //! ```
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use framegate_guard::decision::Approval;
@@ -26,22 +29,43 @@ use super::calls::ON_THREAD_BYTES_MAX;
 use super::cuts::{RESPONSES, STATE, cuts, others};
 use super::reach::CLIENT_USER;
 use super::shared::Inner;
-use crate::approve::{Claim, Going, Kept, Mark, Question, Reply, Waiting};
+use crate::approve::{Carried, Claim, Going, Kept, Mark, Question, Reply, Waiting};
+use crate::calls::Level;
+use crate::desk::now_ms;
 use crate::mcp;
 use crate::wire::{Call, ClientFrame};
 
 /// What a call that may be a retry comes to.
-pub(super) enum Retried {
+pub(super) enum Settling {
     /// It is judged, with this beside it.
     Judge(Arc<Basis>),
     /// It is settled: a person said no.
     Settled(Verdict),
 }
 
-impl From<Basis> for Retried {
-    fn from(basis: Basis) -> Retried {
-        Retried::Judge(Arc::new(basis))
+/// The same, at once or once it is known whether another process had the same state.
+pub(super) enum Retried {
+    Now(Settling),
+    Later(Pin<Box<dyn Future<Output = Settling> + Send>>),
+}
+
+impl From<Basis> for Settling {
+    fn from(basis: Basis) -> Settling {
+        Settling::Judge(Arc::new(basis))
     }
+}
+
+/// A question that a state of ours belongs to.
+enum Opened {
+    /// It was asked here, and of what another process was asked this is all that is there.
+    Here(Box<Waiting>),
+    Elsewhere(Carried),
+}
+
+/// What a good state says; with a shared key it may have been used elsewhere.
+enum Sealed {
+    Mine(Opened),
+    Shared { opened: Option<Opened>, nonce: [u8; 16], until_ms: u64 },
 }
 
 impl Inner {
@@ -73,7 +97,11 @@ impl Inner {
         let key = if is_as_sent { receipt.decision.call } else { as_sent(&call) };
         let mut nonce = [0; 16];
         crate::recorder::entropy(&mut nonce);
-        let claim = Claim::new(nonce, self.ms(until), &key, &receipt.decision.approval_key);
+        let mut claim = Claim::new(nonce, ms(until), &key, &receipt.decision.approval_key);
+        if self.asking.settings.state_key.is_some() {
+            let carried = Carried::of(&receipt.decision, basis.asked + 1, now_ms(), &basis.kept);
+            claim.carried = carried.unwrap_or_default();
+        }
         let state = seal.seal(&claim);
         let step = receipt.sequence;
         let reasons = receipt.decision.failed().collect::<Vec<_>>().join(", ");
@@ -100,8 +128,8 @@ impl Inner {
     }
 
     /// What a call brings along from earlier rounds.
-    pub(super) fn retried(&self, request: &Request, read: &ClientFrame) -> Retried {
-        let nothing = || Retried::Judge(Arc::clone(&self.asking.nothing));
+    pub(super) fn retried(self: &Arc<Self>, request: &Request, read: &Arc<ClientFrame>) -> Retried {
+        let nothing = || Retried::Now(Settling::Judge(Arc::clone(&self.asking.nothing)));
         let Some(call) = read.call() else { return nothing() };
         let (state, responses) = (call.params.get(STATE), call.params.get(RESPONSES));
         if state.is_none() && responses.is_none() {
@@ -111,48 +139,90 @@ impl Inner {
         let ours = state.and_then(Value::as_str).filter(|state| seal.is_ours(state));
         let reply = responses.and_then(|responses| responses.get(seal.key()));
         if ours.is_none() && reply.is_none() {
-            return Retried::from(self.servers_round(request, &call));
+            return Retried::Now(self.servers_round(request, &call).into());
         }
-        let key = as_sent(&call);
-        let mut kept = Kept {
-            state: state.filter(|_| ours.is_none()).map(text),
-            responses: responses.and_then(|responses| others(responses, seal.key())),
-        };
-        let waiting = match self.sealed(ours, &key) {
-            Ok(waiting) => waiting,
-            Err(bad) => {
-                let cuts = cuts(call.params, ours.is_some(), seal.key(), &kept);
-                return Retried::from(Basis { bad: Some(bad), cuts, kept, ..Basis::default() });
+        match self.sealed(ours, &as_sent(&call)) {
+            Ok(Sealed::Mine(opened)) => Retried::Now(self.opened(request, &call, Ok(opened))),
+            Ok(Sealed::Shared { opened, nonce, until_ms }) => {
+                let (inner, request, read) = (Arc::clone(self), request.clone(), Arc::clone(read));
+                Retried::Later(Box::pin(async move {
+                    let opened = inner.unspent(opened, nonce, until_ms).await;
+                    match read.call() {
+                        Some(call) => inner.opened(&request, &call, opened),
+                        None => Settling::Judge(Arc::clone(&inner.asking.nothing)),
+                    }
+                }))
             }
-        };
-        kept.responses = kept.responses.or(waiting.kept.responses.clone());
-        kept.state = waiting.kept.state.clone();
-        let cuts = cuts(call.params, true, seal.key(), &kept);
-        self.replied(request, waiting, reply, Basis { cuts, kept, ..Basis::default() })
+            Err(bad) => Retried::Now(self.opened(request, &call, Err(bad))),
+        }
     }
 
-    fn replied(
+    /// A state that several processes know is good in the first that uses it up.
+    async fn unspent(
         &self,
-        request: &Request,
-        waiting: Waiting,
-        reply: Option<Value<'_>>,
-        basis: Basis,
-    ) -> Retried {
-        let Waiting { receipt, guard, since, asked, .. } = waiting;
+        opened: Option<Opened>,
+        nonce: [u8; 16],
+        until_ms: u64,
+    ) -> Result<Opened, &'static str> {
+        let opened = opened.ok_or("too long for another process")?;
+        let Some(key) = &self.asking.settings.state_key else { return Err("for another process") };
+        match key.desk.spend(nonce, i64::try_from(until_ms).unwrap_or(i64::MAX)).await {
+            Ok(true) => Ok(opened),
+            Ok(false) => Err("used before"),
+            Err(why) => {
+                self.log.say(Level::Error, &why);
+                Err("perhaps used before")
+            }
+        }
+    }
+
+    /// What is ours is cut out, and what was the server's before is put back; then the reply counts, if there is one.
+    fn opened(&self, request: &Request, call: &Call<'_>, opened: Result<Opened, &'static str>) -> Settling {
+        let (state, responses) = (call.params.get(STATE), call.params.get(RESPONSES));
+        let seal = &self.asking.seal;
+        let is_ours = state.and_then(Value::as_str).is_some_and(|state| seal.is_ours(state));
+        let reply = responses.and_then(|responses| responses.get(seal.key()));
+        let mut kept = Kept {
+            state: state.filter(|_| !is_ours).map(text),
+            responses: responses.and_then(|responses| others(responses, seal.key())),
+        };
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(bad) => {
+                let cuts = cuts(call.params, is_ours, seal.key(), &kept);
+                return Basis { bad: Some(bad), cuts, kept, ..Basis::default() }.into();
+            }
+        };
+        let before = match &opened {
+            Opened::Here(waiting) => waiting.kept.clone(),
+            Opened::Elsewhere(carried) => carried.kept(),
+        };
+        kept.responses = kept.responses.or(before.responses);
+        kept.state = before.state;
+        let cuts = cuts(call.params, true, seal.key(), &kept);
         let none = || Reply::Unavailable("the retry brings no answer to the question".into());
         let reply = reply.map_or_else(none, Reply::of_result);
+        let basis = Basis { cuts, kept, ..Basis::default() };
+        match opened {
+            Opened::Here(waiting) => self.replied(request, *waiting, reply, basis),
+            Opened::Elsewhere(carried) => replied_elsewhere(request, &carried, reply, basis),
+        }
+    }
+
+    fn replied(&self, request: &Request, waiting: Waiting, reply: Reply, basis: Basis) -> Settling {
+        let Waiting { receipt, guard, since, asked, .. } = waiting;
         self.note_reply(receipt.sequence, ("client", CLIENT_USER), &reply.clone().into(), since);
         let basis = Basis { asked, again: Some(receipt.sequence), ..basis };
         match reply {
             Reply::Yes => {
                 let approval = rebound(Approval::of(&receipt.decision, CLIENT_USER), request);
-                Retried::from(Basis { approval: Some(approval), said: Some("asked, approved"), ..basis })
+                Basis { approval: Some(approval), said: Some("asked, approved"), ..basis }.into()
             }
-            Reply::Unavailable(_) => Retried::from(basis),
+            Reply::Unavailable(_) => basis.into(),
             reply => {
                 let limit = self.asking.settings.state_timeout;
                 let said = Said { reply: &reply, by: CLIENT_USER, note: "", limit };
-                Retried::Settled(self.unapproved(request, &guard, &receipt, said))
+                Settling::Settled(self.unapproved(request, &guard, &receipt, said))
             }
         }
     }
@@ -177,20 +247,31 @@ impl Inner {
     }
 
     /// The question that a state of ours belongs to. It is taken: no state is good twice.
-    fn sealed(&self, state: Option<&str>, key: &CallKey) -> Result<Waiting, &'static str> {
+    fn sealed(&self, state: Option<&str>, key: &CallKey) -> Result<Sealed, &'static str> {
         let claim = self.asking.seal.open(state.ok_or("without its state")?).ok_or("forged")?;
-        if self.ms(Instant::now()) >= claim.until_ms {
+        let now = Instant::now();
+        if ms(now) >= claim.until_ms {
             self.asking.rounds().answered(&claim.nonce);
             return Err("expired");
         }
         if !claim.is_of(key) {
             return Err("for another call");
         }
-        let waiting = self.asking.rounds().answered(&claim.nonce).ok_or("used before")?;
-        if claim.is_about(&waiting.receipt.decision.approval_key) {
-            Ok(waiting)
-        } else {
-            Err("for other reasons")
+        let waiting = self.asking.rounds().answered(&claim.nonce);
+        let opened = match waiting {
+            // The clock of the day may have been set back.
+            Some(waiting) if now >= waiting.until => return Err("expired"),
+            Some(waiting) if !claim.is_about(&waiting.receipt.decision.approval_key) => {
+                return Err("for other reasons");
+            }
+            Some(waiting) => Some(Opened::Here(Box::new(waiting))),
+            None => Carried::read(&claim.carried).map(Opened::Elsewhere),
+        };
+        let Claim { nonce, until_ms, .. } = claim;
+        match (&self.asking.settings.state_key, opened) {
+            (Some(_), opened) => Ok(Sealed::Shared { opened, nonce, until_ms }),
+            (None, Some(opened)) => Ok(Sealed::Mine(opened)),
+            (None, None) => Err("used before"),
         }
     }
 
@@ -224,11 +305,24 @@ impl Inner {
         self.asking.rounds().goes_on(Going { call, mark, approval, since: Instant::now() });
         true
     }
+}
 
-    fn ms(&self, at: Instant) -> u64 {
-        let since = at.saturating_duration_since(self.asking.since);
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    }
+/// A reply to what another process asked. The call is judged here, and what came of it recorded here.
+fn replied_elsewhere(request: &Request, carried: &Carried, reply: Reply, basis: Basis) -> Settling {
+    let approval = carried.approval(CLIENT_USER).filter(|_| reply == Reply::Yes);
+    let said = approval.is_some().then_some("asked, approved");
+    let approval = approval.map(|approval| rebound(approval, request));
+    let ago = Duration::from_millis(u64::try_from(now_ms() - carried.since_ms).unwrap_or(0));
+    let now = Instant::now();
+    let elsewhere = Some((reply, now.checked_sub(ago).unwrap_or(now)));
+    Basis { asked: carried.asked, approval, said, elsewhere, ..basis }.into()
+}
+
+/// A time by the clock of the day, which other processes know too.
+fn ms(at: Instant) -> u64 {
+    let to_come = at.saturating_duration_since(Instant::now());
+    let to_come = i64::try_from(to_come.as_millis()).unwrap_or(i64::MAX);
+    u64::try_from(now_ms().saturating_add(to_come)).unwrap_or(0)
 }
 
 /// The call as the client sent it.

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use framegate_guard::decision::Decision;
-use framegate_guard::finding::{Effect, Finding, NextStep};
+use framegate_guard::finding::{Effect, Finding};
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::SessionKey;
 use framegate_guard::policy::Remember;
@@ -12,7 +12,7 @@ use framegate_guard::store::chain::Hash;
 use framegate_guard::store::entries::hash;
 use serde::{Deserialize, Serialize};
 
-use crate::approve::{Question, Shown};
+use crate::approve::{Against, Question, Shown};
 
 /// Bytes of arguments that are put on the desk.
 pub(crate) const ARGUMENTS_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -38,21 +38,8 @@ pub(crate) struct Body {
     pub(crate) until_ms: i64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Against {
-    check: String,
-    effect: String,
-    reason: String,
-    because: String,
-    is_rule: bool,
-}
-
 const REMEMBER: [(&str, Remember); 3] =
     [("arguments", Remember::Arguments), ("never", Remember::Never), ("tool", Remember::Tool)];
-const EFFECTS: [(&str, Effect); 3] =
-    [("unevaluated", Effect::Unevaluated), ("ask", Effect::Ask), ("deny", Effect::Deny)];
-
 fn name<T: PartialEq + Copy>(names: &[(&'static str, T)], value: T) -> &'static str {
     names.iter().find(|(_, other)| *other == value).map_or("", |(name, _)| name)
 }
@@ -74,13 +61,6 @@ impl Body {
         }
         let mut nonce = Hash::default();
         crate::recorder::entropy(&mut nonce.0);
-        let against = |finding: &Finding| Against {
-            check: finding.check.clone(),
-            effect: name(&EFFECTS, finding.effect).to_owned(),
-            reason: finding.reason.clone(),
-            because: finding.because.clone(),
-            is_rule: finding.is_rule,
-        };
         Ok(Body {
             nonce: nonce.to_string(),
             server: server.to_owned(),
@@ -90,7 +70,7 @@ impl Body {
             tool: decision.tool.clone(),
             arguments: String::from_utf8_lossy(&decision.arguments).into_owned(),
             approval_key: decision.approval_key.clone(),
-            findings: decision.findings.iter().filter(|finding| !finding.monitor).map(against).collect(),
+            findings: Against::of(decision),
             remember: name(&REMEMBER, remember).to_owned(),
             until_ms,
         })
@@ -108,10 +88,7 @@ impl Body {
 
     pub(crate) fn read(text: &str) -> Option<Body> {
         let body: Body = serde_json::from_str(text).ok()?;
-        let known = EFFECTS.map(|(name, _)| name);
-        let fits = body.findings.iter().all(|finding| known.contains(&finding.effect.as_str()))
-            && REMEMBER.iter().any(|(name, _)| *name == body.remember);
-        fits.then_some(body)
+        REMEMBER.iter().any(|(name, _)| *name == body.remember).then_some(body)
     }
 
     pub(crate) fn remember(&self) -> Remember {
@@ -120,14 +97,7 @@ impl Body {
 
     /// What stands against the call.
     pub(crate) fn findings(&self) -> Vec<Finding> {
-        let one = |against: &Against| {
-            let effect = EFFECTS.iter().find(|(name, _)| *name == against.effect);
-            let effect = effect.map_or(Effect::Deny, |(_, effect)| *effect);
-            let because = against.because.clone();
-            let finding = Finding::new(&against.check, effect, NextStep::TellUser, against.reason.as_str());
-            Finding { because, is_rule: against.is_rule, ..finding }
-        };
-        self.findings.iter().map(one).collect()
+        self.findings.iter().map(Against::finding).collect()
     }
 
     /// Nothing but rules ask, and all of them could be evaluated.

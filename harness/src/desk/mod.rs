@@ -24,5 +24,6 @@ pub(crate) mod signed;
 mod thread;
 
 pub(crate) use self::asker::TerminalAsker;
+pub(crate) use self::file::now_ms;
 pub use self::run::Desk;
 pub(crate) use self::run::Wanted;
