@@ -59,7 +59,7 @@ fn a_question_of_one_process_is_answered_at_another_and_once() {
     let asks = touch(&one, 8, "");
     let refused = touch(&other, 9, &answered(&asks, r#"{"action":"decline"}"#));
     assert_eq!(refused["result"]["isError"], true, "{refused}");
-    assert_eq!(decision(&refused)["failed"][0], "approval", "{refused}");
+    assert_eq!(decision(&refused)["asked"], "declined", "{refused}");
     let _ = question(&touch(&one, 10, &answered(&asks, YES)));
     // For another call, or with a byte changed, it is none.
     let asks = touch(&one, 11, "");
@@ -94,9 +94,11 @@ fn an_answer_is_judged_by_the_policy_of_the_process_that_gets_it() {
     let more = format!(
         "{POLICY}  - {{ name: also, tools: [touch], that: 'false', otherwise: ask, because: This too. }}\n"
     );
+    let none = POLICY.replace("otherwise: ask", "when: 'false', otherwise: ask");
     let never = format!("{POLICY}  - {{ name: never, tools: [touch], that: 'false', because: Not here. }}\n");
     let (mut one, mut asks_more, mut denies) =
         (start(&store, &key, POLICY), start(&store, &key, &more), start(&store, &key, &never));
+    let mut lets = start(&store, &key, &none);
     let asks = touch(&one, 1, "");
     let again = touch(&asks_more, 2, &answered(&asks, YES));
     let (key, _) = question(&again);
@@ -105,10 +107,19 @@ fn an_answer_is_judged_by_the_policy_of_the_process_that_gets_it() {
     );
     let asks = touch(&one, 3, "");
     assert_eq!(decision(&touch(&denies, 4, &answered(&asks, YES)))["failed"][0], "never");
-    for session in [&mut one, &mut asks_more, &mut denies] {
+    // Nothing stands against it there; a no is one all the same.
+    let asks = touch(&one, 5, "");
+    let refused = touch(&lets, 6, &answered(&asks, r#"{"action":"decline"}"#));
+    assert_eq!(decision(&refused)["failed"][0], "approval", "{refused}");
+    for session in [&mut one, &mut asks_more, &mut denies, &mut lets] {
         assert_eq!(session.server_got_count("\"touch\""), 0);
         session.end();
     }
+    let replayed = std::process::Command::new(env!("CARGO_BIN_EXE_framegate-under-test"))
+        .args(["replay", &store.display().to_string()])
+        .output()
+        .unwrap();
+    assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stdout));
 }
 
 #[test]

@@ -82,8 +82,8 @@ pub enum Missing {
     /// Deleted on purpose, or by somebody; `verify` tells which.
     #[error("content removed (`{0}`)")]
     Removed(String),
-    /// No judgement was made: there was no listing, no time, no record.
-    #[error("it was refused before it was judged (`{0}`)")]
+    /// No judgement was made, for there was no listing, no time, no record; or a person's no stands in its place.
+    #[error("it was not refused by a judgement (`{0}`)")]
     Unjudged(String),
     /// Not in a form that this version knows.
     #[error("its `{0}` cannot be read")]

@@ -89,6 +89,13 @@ pub(super) struct Basis {
     pub(super) elsewhere: Option<(Reply, Instant)>,
 }
 
+impl Basis {
+    /// A person said no to it, at another process.
+    pub(super) fn is_declined(&self) -> bool {
+        matches!(&self.elsewhere, Some((Reply::No | Reply::Cancelled, _)))
+    }
+}
+
 /// A call to ask about.
 pub(super) struct Asked {
     pub(super) request: Request,

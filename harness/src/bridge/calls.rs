@@ -19,7 +19,6 @@ use super::reach::CLIENT_USER;
 use super::retry::{Retried, Settling};
 use super::shared::{Bridge, Inner, Sent};
 use super::turn::{Standing, Turn, Waits};
-use crate::approve::Reply;
 use crate::wire::{self, ClientFrame};
 
 /// Larger calls are read and decided off the pump's thread.
@@ -167,10 +166,13 @@ impl Inner {
         let stepped = self.ledger.step(&self.key, &mut |past| {
             let since = Instant::now();
             let decision = guard.decide(&judged, &session, past, &*self.world);
-            let decision = match (&basis.elsewhere, &basis.approval) {
-                (Some((Reply::No | Reply::Cancelled, _)), _) => decision.declined(CLIENT_USER, ""),
-                (_, Some(approval)) => decision.with_approval(approval.clone()),
-                (_, None) => decision,
+            let decision = match &basis.approval {
+                Some(approval) => decision.with_approval(approval.clone()),
+                // Here nothing stands against it, and yet a person was asked and said no.
+                None if basis.is_declined() && decision.outcome == Outcome::Allow => {
+                    decision.declined(CLIENT_USER, "")
+                }
+                None => decision,
             };
             self.step_of(&request, &heard, &turn, decision, since)
         });
@@ -254,6 +256,7 @@ impl Inner {
         if !of.guard.is_monitoring() {
             match decision.outcome {
                 Outcome::Allow => {}
+                Outcome::Ask if of.basis.is_declined() => return self.declined_elsewhere(of),
                 Outcome::Ask => return self.ask(of),
                 Outcome::Deny => return self.refuse(&of),
             }

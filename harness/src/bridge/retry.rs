@@ -227,6 +227,16 @@ impl Inner {
         }
     }
 
+    /// A call that was asked about at another process, and declined.
+    pub(super) fn declined_elsewhere(&self, of: Asked) -> Verdict {
+        let (reply, limit) = match &of.basis.elsewhere {
+            Some((reply, _)) => (reply, self.asking.settings.state_timeout),
+            None => return self.refuse(&of),
+        };
+        let said = Said { reply, by: CLIENT_USER, note: "", limit };
+        self.unapproved(&of.request, &of.guard, &of.receipt, said)
+    }
+
     /// A retry that is between the client and the server. If the call was approved, it still is.
     fn servers_round(&self, request: &Request, call: &Call<'_>) -> Basis {
         let (state, responses) = (call.params.get(STATE), call.params.get(RESPONSES));

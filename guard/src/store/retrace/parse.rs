@@ -13,8 +13,8 @@ use crate::schema::{Change, Edit};
 use crate::store::chain::Hash;
 use crate::world::{Answers, Instant, Unknown};
 
-/// Names under which a call is refused that no rule was asked about.
-pub(super) const UNJUDGED: &[&str] = &["decision_time", "internal", "listing", "record"];
+/// Names under which a call is refused that no rule was asked about, or whatever the rules said.
+pub(super) const UNJUDGED: &[&str] = &["approval", "decision_time", "internal", "listing", "record"];
 
 pub(super) fn outcome(name: &str) -> Option<Outcome> {
     Some(match name {
