@@ -1,5 +1,7 @@
 //! What can be typed. Help, completions and the man page are made from these definitions.
 
+mod desk;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +12,9 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::desk::{
+    ApproveArgs, ApproverArgs, ApproverCommand, DenyArgs, DeskArgs, PendingArgs, RevokeArgs,
+};
 use crate::approve::{AskSettings, Carrier};
 use crate::calls::{Level, LogArguments, LogFormat};
 use crate::desk::Desk;
@@ -83,13 +88,13 @@ pub(crate) enum Command {
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
     /// Show the calls that wait for an approval from a terminal
-    #[command(after_help = PENDING_EXAMPLES)]
+    #[command(after_help = desk::PENDING_EXAMPLES)]
     Pending(PendingArgs),
     /// Approve a call that waits; needs a terminal and the approver's passphrase
-    #[command(after_help = APPROVE_EXAMPLES)]
+    #[command(after_help = desk::APPROVE_EXAMPLES)]
     Approve(ApproveArgs),
     /// Deny a call that waits
-    #[command(after_help = DENY_EXAMPLES)]
+    #[command(after_help = desk::DENY_EXAMPLES)]
     Deny(DenyArgs),
     /// End a standing approval
     #[command(
@@ -97,7 +102,7 @@ pub(crate) enum Command {
     )]
     Revoke(RevokeArgs),
     /// Set up who approves from a terminal
-    #[command(after_help = APPROVER_EXAMPLES)]
+    #[command(after_help = desk::APPROVER_EXAMPLES)]
     Approver(ApproverArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  framegate completions bash > /etc/bash_completion.d/framegate")]
@@ -193,39 +198,6 @@ record: a fact or a path that was not asked for then is unknown, and such calls 
 
 Exit codes: 0 all as recorded, or another policy was tried; 1 a decision is not the recorded one; 65 the record is damaged;
 74 it cannot be opened; 78 the policy cannot be used";
-
-const PENDING_EXAMPLES: &str = "Examples:
-  framegate pending
-  framegate pending --standing
-  framegate pending --json --store record.db
-
-Exit codes: 0 they were shown, or there are none; 74 the file cannot be used";
-
-const APPROVE_EXAMPLES: &str = "Examples:
-  framegate approve k7m2qx
-  framegate approve k7m2qx --note 'asked ada' --for 10m
-
-The call is shown on the terminal, and the passphrase is the yes. With --for the same call (the same tool and arguments,
-and the same reasons) is let through until then, in any session with this record, server and policy; with
---any-arguments too, where the policy says `remember: tool`, every call of the tool that only the same rules ask about.
-
-Exit codes: 0 approved; 1 it was not: too late, answered already, no terminal, not the passphrase; 74 a file cannot be used";
-
-const DENY_EXAMPLES: &str = "Examples:
-  framegate deny k7m2qx
-  framegate deny k7m2qx --reason 'not on a Friday'
-
-The reason is told to the model.
-
-Exit codes: 0 denied; 1 it was not: too late, or answered already; 74 the file cannot be used";
-
-const APPROVER_EXAMPLES: &str = "Example:
-  framegate approver init
-
-Asks for a passphrase on the terminal and writes what proves it, for this user alone. Sessions that start from then on let
-it approve calls of tools for which the policy says `approve: terminal`.
-
-Exit codes: 0 it is set up; 1 it is not: no terminal, or no passphrase that will do; 74 the file is there already or cannot be written";
 
 const RUN_EXAMPLES: &str = "Examples:
   framegate run -- npx -y @modelcontextprotocol/server-filesystem /work
@@ -693,105 +665,6 @@ pub(crate) struct ShowArgs {
     pub(crate) file: Option<PathBuf>,
 }
 
-/// Which record's questions.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct DeskArgs {
-    /// The record beside which the questions lie [default: the one in the user's state directory]
-    #[arg(long, value_name = "FILE", env = "FRAMEGATE_STORE")]
-    pub(crate) store: Option<PathBuf>,
-}
-
-/// `framegate pending`.
-#[derive(Debug, Args)]
-pub(crate) struct PendingArgs {
-    #[command(flatten)]
-    pub(crate) desk: DeskArgs,
-
-    /// Show the standing approvals instead
-    #[arg(long)]
-    pub(crate) standing: bool,
-
-    /// Print each as one JSON object a line
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// By whose signature a standing approval counts [default: framegate/approver.json in the user's configuration
-    /// directory]
-    #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER")]
-    pub(crate) approver: Option<PathBuf>,
-}
-
-/// `framegate approve`.
-#[derive(Debug, Args)]
-pub(crate) struct ApproveArgs {
-    /// The call, as `framegate pending` names it
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
-
-    /// Something for the record
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub(crate) note: String,
-
-    /// Let the same call through from now on, for so long (at most 24h)
-    #[arg(long = "for", value_name = "TIME", value_parser = standing_time)]
-    pub(crate) standing: Option<Duration>,
-
-    /// With --for: any arguments, where the policy says `remember: tool`
-    #[arg(long, requires = "standing")]
-    pub(crate) any_arguments: bool,
-
-    /// The file that `framegate approver init` made [default: framegate/approver.json in the user's configuration
-    /// directory]
-    #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER")]
-    pub(crate) approver: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) desk: DeskArgs,
-}
-
-/// `framegate deny`.
-#[derive(Debug, Args)]
-pub(crate) struct DenyArgs {
-    /// The call, as `framegate pending` names it
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
-
-    /// Why, for the model and the record
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub(crate) reason: String,
-
-    #[command(flatten)]
-    pub(crate) desk: DeskArgs,
-}
-
-/// `framegate revoke`.
-#[derive(Debug, Args)]
-pub(crate) struct RevokeArgs {
-    /// The standing approval, as `framegate pending --standing` names it
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
-
-    #[command(flatten)]
-    pub(crate) desk: DeskArgs,
-}
-
-/// `framegate approver`.
-#[derive(Debug, Args)]
-pub(crate) struct ApproverArgs {
-    #[command(subcommand)]
-    pub(crate) command: ApproverCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ApproverCommand {
-    /// Ask for a passphrase and write what proves it
-    Init {
-        /// Write to FILE [default: framegate/approver.json in the user's configuration directory]
-        #[arg(long, value_name = "FILE", env = "FRAMEGATE_APPROVER")]
-        approver: Option<PathBuf>,
-    },
-}
-
 /// `framegate replay`.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -969,18 +842,6 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Longest time for which a yes can be given in advance.
-const STANDING_MAX: Duration = Duration::from_secs(24 * 3600);
-
-fn standing_time(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|_| "expected a time such as `10m`".to_owned())?;
-    match time {
-        Duration::ZERO => Err("expected a time such as `10m`, more than none".to_owned()),
-        time if time > STANDING_MAX => Err("at most 24h".to_owned()),
-        time => Ok(time),
-    }
-}
-
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(number).map_err(|_| "expected a number of seconds, 0 or more".to_owned())
@@ -1000,13 +861,6 @@ mod tests {
     fn the_help_lists_every_exit_code() {
         for (code, meaning) in crate::exit::Exit::TABLE {
             assert!(RUN_EXAMPLES.contains(&format!("  {code:<6} {meaning}")), "{code}");
-        }
-    }
-
-    #[test]
-    fn a_standing_approval_has_an_end() {
-        for (text, fine) in [("0s", false), ("1ms", true), ("24h", true), ("24h 1ms", false), ("10", false)] {
-            assert_eq!(standing_time(text).is_ok(), fine, "{text}");
         }
     }
 

@@ -114,6 +114,7 @@ impl Guarded {
         items.push(crate::guarded::tools(&[
             ("touch", r#"{"type":"object"}"#),
             ("free", r#"{"type":"object"}"#),
+            ("reports", r#"{"type":"object"}"#),
         ]));
         json!(items)
     }

@@ -171,7 +171,16 @@ fn a_client_that_cannot_ask_gets_the_reason() {
 #[test]
 fn twenty_calls_wait_alone_while_everything_else_flows() {
     let big = json!({ "on": "tools/call", "name": "free", "reply": format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"content":[{{"type":"text","text":"{}"}}]}}}}"#, "0123456789".repeat(1_000_000)) });
-    let mut session = opened(&[], &[big]);
+    // What the server reports while its own call runs.
+    let tick = |n: usize| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"p","progress":{n}}}}}"#
+        )
+    };
+    let ticks: Vec<Value> = (1..=20).map(|n| json!(tick(n))).collect();
+    let ends = json!(r#"{"jsonrpc":"2.0","id":502,"result":{"content":[]}}"#);
+    let reports = json!({ "on": "tools/call", "name": "reports", "emit": [ticks, vec![ends]].concat() });
+    let mut session = opened(&[], &[big, reports]);
     let guarded = &mut session.guarded;
     for id in 1..=20 {
         guarded.send(&call(&id.to_string(), "touch", &format!(r#"{{"n":{id}}}"#)));
@@ -180,6 +189,14 @@ fn twenty_calls_wait_alone_while_everything_else_flows() {
     guarded.ask(&ping("500"), "500");
     let answer = guarded.call("501", "free", "{}");
     assert_eq!(text(&answer).len(), 10_000_000);
+    guarded.send(
+        &call("502", "reports", "{}")
+            .replace(r#""arguments""#, r#""_meta":{"progressToken":"p"},"arguments""#),
+    );
+    guarded.wait("502");
+    let progress = guarded.client_asked("notifications/progress");
+    let values: Vec<&Value> = progress.iter().map(|one| &one["params"]["progress"]).collect();
+    assert_eq!(values, (1..=20).map(|n| json!(n)).collect::<Vec<_>>().iter().collect::<Vec<_>>());
     // 7 and 20 have no common divisor: each once, in no order.
     for step in 0..20 {
         let nth = (step * 7 + 3) % 20;

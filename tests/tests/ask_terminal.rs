@@ -395,7 +395,11 @@ fn what_stands_lets_the_same_call_through_until_it_ends() {
     session.open();
     session.send(&call("1", "touch", r#"{"a":1,"b":2}"#));
     let done = desk.approve(&desk.waiting(), &["--for", "10m", "--note", "for the release"]);
-    assert!(done.status.success() && shown(&done).contains("And for 10m"), "{}", shown(&done));
+    assert!(
+        done.status.success() && shown(&done).contains("and for 10m, without another question"),
+        "{}",
+        shown(&done)
+    );
     session.wait("1");
     // The same by value, under another id; here and in another session.
     assert_eq!(text(&session.call("2", "touch", r#"{"b":2.0,"a":1}"#)), "ran touch");

@@ -172,6 +172,31 @@ fn py2_client_rmcp_server_modern() {
 }
 
 #[test]
+fn rmcp_client_rmcp_server_legacy() {
+    with_small_server("a_rmcp_client_rmcp_server_legacy", "rmcp", LEGACY, "rmcp");
+}
+
+#[test]
+fn rmcp_client_rmcp_server_modern() {
+    with_small_server("a_rmcp_client_rmcp_server_modern", "rmcp", MODERN, "rmcp");
+}
+
+#[test]
+fn rmcp_client_py2_server_modern() {
+    with_small_server("a_rmcp_client_py2_server_modern", "rmcp", MODERN, "py2");
+}
+
+#[test]
+fn rmcp_client_asking_server_modern() {
+    with_asking_server("a_rmcp_client_asking_server_modern", "rmcp");
+}
+
+#[test]
+fn rmcp_client_everything_legacy() {
+    with_everything("a_rmcp_client_everything_legacy", "rmcp", LEGACY);
+}
+
+#[test]
 fn py2_client_everything_legacy() {
     with_everything("a_py2_client_everything_legacy", "py2", LEGACY);
 }

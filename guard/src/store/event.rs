@@ -120,7 +120,7 @@ pub struct CallRecord {
 pub struct ApprovalRecord {
     /// The decision's step in the ledger.
     pub step: u64,
-    /// By which way: `client` or `library`.
+    /// By which way: `client`, `library` or `terminal`; `standing` where it was approved before.
     pub how: &'static str,
     /// Who replied, or was to.
     pub by: String,

@@ -1,6 +1,6 @@
 //! `framegate approve`, `deny` and `revoke`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ed25519_dalek::SigningKey;
@@ -11,7 +11,8 @@ use super::pending::{desk_path, file};
 use crate::args::{ApproveArgs, DenyArgs, RevokeArgs};
 use crate::desk::approver::{self, Approver};
 use crate::desk::body::Body;
-use crate::desk::file::{Answer, DeskFile, Row, Stands, State, now_ms, short_id};
+use crate::desk::file::{DeskFile, now_ms, short_id};
+use crate::desk::row::{Answer, Row, Stands, State};
 use crate::desk::signed::{Approval, Scope, Standing};
 use crate::exit::Exit;
 use crate::history::line::{local, visible};
@@ -211,22 +212,21 @@ fn stands(
 /// All that is signed, as a person reads it.
 fn shown(body: &Body, scope: Option<&(Scope, Duration)>) -> String {
     let text: Vec<String> = body.question().text().lines().map(|line| visible(line.to_owned())).collect();
-    let mut text = text.join("\n");
-    if let Some((scope, time)) = scope {
-        let time = humantime::format_duration(*time);
-        let what = match scope {
-            Scope::Arguments { .. } => "the same call (same tool, arguments and reasons)".to_owned(),
-            Scope::Tool { rules } => {
-                format!(
-                    "EVERY call of this tool, whatever its arguments, that only {} asks about",
-                    rules.join(", ")
-                )
-            }
-        };
-        text.push('\n');
-        text.push_str(&visible(format!("And for {time}, without another question: {what}.")));
-    }
-    text + "\n\n"
+    let text = text.join("\n");
+    let Some((scope, time)) = scope else { return text + "\n\n" };
+    let time = humantime::format_duration(*time);
+    let what = match scope {
+        Scope::Arguments { .. } => "the same call (same tool, arguments and reasons)".to_owned(),
+        Scope::Tool { rules } => {
+            let rules = rules.join(", ");
+            format!("EVERY call of this tool, whatever its arguments, that only {rules} asks about")
+        }
+    };
+    let also =
+        visible(format!("A yes is for this call, and for {time}, without another question, for {what}."));
+    // In the place of the line that says: for this one.
+    let (before, _) = text.rsplit_once('\n').unwrap_or((&text, ""));
+    format!("{before}\n{also}\n\n")
 }
 
 fn signing_key(tty: &mut Tty, approver: &Approver) -> Result<SigningKey, Failure> {
@@ -243,7 +243,7 @@ fn signing_key(tty: &mut Tty, approver: &Approver) -> Result<SigningKey, Failure
     Err(not("that was not the approver's passphrase; nothing was done"))
 }
 
-fn none_at(path: &PathBuf) -> Failure {
+fn none_at(path: &Path) -> Failure {
     file(format!("there is no approver's file `{}`; `framegate approver init` makes one", path.display()))
 }
 

@@ -8,7 +8,8 @@ use framegate_guard::ledger::SessionKey;
 use framegate_guard::policy::Remember;
 
 use super::body::Body;
-use super::file::{State, now_ms};
+use super::file::now_ms;
+use super::row::State;
 use super::run::Desk;
 use crate::approve::{Answered, Asker, Asking, Question, Reply};
 

@@ -125,3 +125,30 @@ impl Body {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use framegate_guard::Decision;
+    use framegate_guard::json::Document;
+
+    use super::*;
+
+    #[test]
+    fn arguments_have_a_limit_and_no_two_questions_are_one() {
+        let key = SessionKey { principal: "p".into(), name: "n".into() };
+        let of = |length: usize| {
+            let text = format!(r#"{{"a":"{}"}}"#, "x".repeat(length - r#"{"a":""}"#.len()));
+            let arguments = Document::read(text.into(), &Limits::default()).unwrap();
+            let decision = Decision::refused("t", None, arguments.root(), "c", "no");
+            Body::of(&decision, ("s", &key), Remember::Never, 1)
+        };
+        for (length, fits) in
+            [(ARGUMENTS_BYTES_MAX - 1, true), (ARGUMENTS_BYTES_MAX, true), (ARGUMENTS_BYTES_MAX + 1, false)]
+        {
+            assert_eq!(of(length).is_ok(), fits, "{length}");
+        }
+        let (one, other) = (of(20).unwrap(), of(20).unwrap());
+        assert_ne!(one.text().unwrap(), other.text().unwrap());
+        assert_eq!(Body::read(&one.text().unwrap()), Some(one));
+    }
+}

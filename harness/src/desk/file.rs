@@ -10,6 +10,7 @@ use framegate_guard::store::chain::Hash;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 
+use super::row::{Answer, Row, Stands, State};
 use super::signed::Signed;
 
 /// "Frma"
@@ -33,75 +34,6 @@ CREATE TABLE standing (id TEXT PRIMARY KEY, tool TEXT NOT NULL, until_ms INTEGER
   signature BLOB NOT NULL) STRICT;
 CREATE TABLE spent (nonce BLOB PRIMARY KEY, until_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 ";
-
-/// How it stands with a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Somebody said yes; whether that counts, its signature says.
-    Approved,
-    Denied,
-    /// Its time was over.
-    Late,
-    Open,
-    /// Its call was cancelled, or its session ended.
-    Withdrawn,
-}
-
-impl State {
-    const NAMES: [(&'static str, State); 5] = [
-        ("approved", State::Approved),
-        ("denied", State::Denied),
-        ("late", State::Late),
-        ("open", State::Open),
-        ("withdrawn", State::Withdrawn),
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, state)| *state == self).map_or("", |(name, _)| name)
-    }
-
-    fn of(name: &str) -> State {
-        // Whatever else somebody wrote there: nobody waits for it.
-        Self::NAMES.iter().find(|(other, _)| *other == name).map_or(State::Withdrawn, |(_, state)| *state)
-    }
-}
-
-/// A question as it lies there.
-#[derive(Debug, Clone)]
-pub(crate) struct Row {
-    pub(crate) id: String,
-    pub(crate) body: String,
-    pub(crate) pid: u32,
-    pub(crate) asked_ms: i64,
-    pub(crate) until_ms: i64,
-    pub(crate) state: State,
-    pub(crate) who: String,
-    pub(crate) note: String,
-    /// When it was answered, or withdrawn.
-    pub(crate) at_ms: i64,
-    pub(crate) signed: Option<Signed>,
-    /// Who asked has the answer.
-    pub(crate) is_taken: bool,
-}
-
-/// What a person answers.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub(crate) state: State,
-    pub(crate) who: String,
-    pub(crate) note: String,
-    pub(crate) at_ms: i64,
-    pub(crate) signed: Option<Signed>,
-}
-
-/// A standing approval as it lies there.
-#[derive(Debug, Clone)]
-pub(crate) struct Stands {
-    pub(crate) id: String,
-    pub(crate) tool: String,
-    pub(crate) until_ms: i64,
-    pub(crate) signed: Signed,
-}
 
 /// The open file.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ pub(crate) mod approver;
 mod asker;
 pub(crate) mod body;
 pub(crate) mod file;
+pub(crate) mod row;
 mod run;
 pub(crate) mod signed;
 mod thread;

@@ -14,7 +14,8 @@ use tokio::sync::oneshot;
 
 use super::approver::{self, Approver};
 use super::body::Body;
-use super::file::{State, beside};
+use super::file::beside;
+use super::row::State;
 use super::thread::Keeper;
 use crate::approve::Answered;
 use crate::calls::CallLog;

@@ -155,3 +155,135 @@ impl Scope {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use framegate_guard::json::{Document, Limits};
+    use framegate_guard::ledger::{SessionKey, Snapshot};
+    use framegate_guard::policy::Policy;
+    use framegate_guard::session::Session;
+    use framegate_guard::world::NoWorld;
+    use framegate_guard::{Call, Facts, Guard};
+
+    use super::*;
+
+    fn decide(rules: &str, arguments: &str) -> Decision {
+        let text = format!(
+            "framegate: 1\ndefault: allow\ndefaults: {{ arguments: unchecked }}\nfacts: {{ who: {{ type: string }} }}\nrules:\n{rules}"
+        );
+        let policy = Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).unwrap().policy;
+        let document = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
+        let call = Call { tool: "t", id: Some("1"), arguments: document.root() };
+        Guard::new(policy, "s", Facts::default()).decide(
+            &call,
+            &Session::default(),
+            &Snapshot::nothing(),
+            &NoWorld,
+        )
+    }
+
+    const ASKS: &str = "  - { name: a, that: 'false', otherwise: ask, because: A. }\n";
+    const UNKNOWN: &str = "  - { name: b, that: facts.who == 'me', otherwise: ask, because: B. }\n";
+
+    fn key() -> SessionKey {
+        SessionKey { principal: "p".into(), name: "n".into() }
+    }
+
+    fn body(decision: &Decision, remember: Remember) -> Body {
+        Body::of(decision, ("s", &key()), remember, 9).unwrap()
+    }
+
+    fn standing(decision: &Decision, scope: Scope) -> Standing {
+        let [desk, id, principal, session, tool, by, note] =
+            ["d", "i", "p", "n", "t", "u", ""].map(str::to_owned);
+        let policy = Hash(decision.policy).to_string();
+        Standing { desk, id, principal, session, policy, tool, scope, by, note, from_ms: 10, until_ms: 20 }
+    }
+
+    fn covers(standing: &Standing, decision: &Decision, remember: Remember) -> bool {
+        standing.covers(&Asked { desk: "d", principal: "p", session: "n", decision, remember }, 15)
+    }
+
+    #[test]
+    fn what_stands_covers_what_was_shown_and_only_in_its_time_and_place() {
+        let shown = decide(ASKS, r#"{"n":1}"#);
+        let scope = Scope::of(&body(&shown, Remember::Arguments), false).unwrap();
+        let stands = standing(&shown, scope);
+        let yes = |standing: &Standing| covers(standing, &shown, Remember::Arguments);
+        assert!(yes(&stands) && covers(&stands, &decide(ASKS, r#"{ "n":1.0}"#), Remember::Tool));
+        assert!(!covers(&stands, &shown, Remember::Never), "the policy takes it back");
+        assert!(!covers(&stands, &decide(ASKS, r#"{"n":2}"#), Remember::Tool));
+        let asked = Asked {
+            desk: "d",
+            principal: "p",
+            session: "n",
+            decision: &shown,
+            remember: Remember::Arguments,
+        };
+        for (now, fine) in [(9, false), (10, true), (19, true), (20, false)] {
+            assert_eq!(stands.covers(&asked, now), fine, "{now}");
+        }
+        let change = |change: fn(&mut Standing)| {
+            let mut other = stands.clone();
+            change(&mut other);
+            other
+        };
+        for other in [
+            change(|other| other.desk = "e".into()),
+            change(|other| other.principal = "q".into()),
+            change(|other| other.session = "m".into()),
+            change(|other| other.tool = "u".into()),
+            change(|other| other.policy = Hash::default().to_string()),
+        ] {
+            assert!(!yes(&other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_tool_is_covered_only_while_nothing_but_the_same_rules_asks() {
+        let shown = decide(ASKS, "{}");
+        assert!(Scope::of(&body(&shown, Remember::Arguments), true).is_err());
+        assert!(Scope::of(&body(&shown, Remember::Never), false).is_err());
+        let unknown = decide(&format!("{ASKS}{UNKNOWN}"), "{}");
+        assert!(Scope::of(&body(&unknown, Remember::Tool), true).is_err());
+        assert!(Scope::of(&body(&unknown, Remember::Tool), false).is_ok());
+        let scope = Scope::of(&body(&shown, Remember::Tool), true).unwrap();
+        let at =
+            |decision: &Decision, remember| covers(&standing(decision, scope.clone()), decision, remember);
+        let other = decide(ASKS, r#"{"n":2}"#);
+        assert!(at(&other, Remember::Tool));
+        assert!(!at(&other, Remember::Arguments) && !at(&other, Remember::Never));
+        assert!(!at(&unknown, Remember::Tool), "something could not be evaluated");
+        let more = decide(&ASKS.replace("name: a", "name: c"), "{}");
+        assert!(!at(&more, Remember::Tool), "another rule");
+    }
+
+    #[test]
+    fn a_statement_is_of_its_kind_and_nothing_of_it_can_be_another() {
+        let key = SigningKey::from_bytes(&[7; 32]);
+        let public = key.verifying_key();
+        let body = body(&decide(ASKS, "{}"), Remember::Arguments).text().unwrap();
+        let [desk, by, note] = ["d", "u", "n"].map(str::to_owned);
+        let approval = Approval { desk, question: Body::digest(&body), by, note, at_ms: 1 };
+        let signed = approval.sign(&key).unwrap();
+        assert_eq!(Approval::read(&signed, &public, "d", &body), Some(approval));
+        assert_eq!(Approval::read(&signed, &public, "e", &body), None);
+        assert_eq!(Approval::read(&signed, &public, "d", &format!("{body} ")), None);
+        assert_eq!(
+            Approval::read(&signed, &SigningKey::from_bytes(&[8; 32]).verifying_key(), "d", &body),
+            None
+        );
+        assert_eq!(Standing::read(&signed, &public), None);
+        for at in 0..signed.text.len() {
+            let mut text = signed.text.clone().into_bytes();
+            text[at] ^= 1;
+            let text = String::from_utf8(text).unwrap();
+            assert_eq!(Approval::read(&Signed { text, ..signed.clone() }, &public, "d", &body), None);
+        }
+        for at in 0..64 {
+            let mut other = signed.clone();
+            other.signature[at] ^= 1;
+            assert_eq!(Approval::read(&other, &public, "d", &body), None);
+        }
+    }
+}

@@ -12,7 +12,8 @@ use std::time::Duration;
 use ed25519_dalek::VerifyingKey;
 use tokio::sync::oneshot;
 
-use super::file::{DeskFile, Row, State, now_ms};
+use super::file::{DeskFile, now_ms};
+use super::row::{Row, State};
 use super::run::{Message, Question, Wanted};
 use super::signed::{Approval, Asked, Standing};
 use crate::approve::{Answered, Reply};

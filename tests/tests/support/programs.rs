@@ -59,7 +59,8 @@ fn node_client(peers: &Peers, sdk: &str, script: &Script, era: &str) -> Command 
 fn rmcp_client(peers: &Peers, script: &Script, era: &str) -> Command {
     let mut command = Command::new(peers.path("RMCP_CLIENT"));
     let cancel = script.cancel.as_ref().map_or_else(|| "-".into(), Value::to_string);
-    command.args([era, &script.calls.to_string(), &cancel]);
+    let answers = script.answers.as_ref().map_or_else(|| "-".into(), Value::to_string);
+    command.args([era, &script.calls.to_string(), &cancel, &answers]);
     command
 }
 

@@ -1,15 +1,20 @@
 //! One scripted MCP session with the Rust SDK.
 //!
-//! usage: rmcp-client legacy|modern|auto CALLS_JSON CANCEL_JSON|- SERVER ARGS...
+//! usage: rmcp-client legacy|modern|auto CALLS_JSON CANCEL_JSON|- ANSWERS_JSON|- SERVER ARGS...
+//!
+//! ANSWERS are what its user says to whoever asks for an approval, in order; without them nobody can be asked.
 //!
 //! Prints the same JSON line as the other clients of the peer tests.
 
-use std::{error::Error, time::Duration};
+use std::{collections::VecDeque, error::Error, sync::Mutex, time::Duration};
 
 use rmcp::{
-    ClientLifecycleMode, ClientServiceExt, RoleClient,
-    model::{CallToolRequestParams, ClientRequest, PingRequest, ProtocolVersion},
-    service::{RunningService, ServiceError},
+    ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient,
+    model::{
+        CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, ElicitRequestParams,
+        ElicitResult, PingRequest, ProtocolVersion,
+    },
+    service::{RequestContext, RunningService, ServiceError},
     transport::TokioChildProcess,
 };
 use serde_json::{Value, json};
@@ -17,7 +22,47 @@ use serde_json::{Value, json};
 /// Longer texts are given by their length: a failed comparison stays readable.
 const TEXT_MAX: usize = 200;
 
-type Client = RunningService<RoleClient, ()>;
+type Client = RunningService<RoleClient, User>;
+
+/// Says the next answer to whoever asks for an approval, and accepts what a server asks.
+struct User {
+    answers: Option<Mutex<VecDeque<Value>>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl User {
+    fn answer(&self, request: &ElicitRequestParams) -> Result<ElicitResult, Box<dyn Error>> {
+        let asked = serde_json::to_value(request)?;
+        let is_approval = asked["requestedSchema"]["properties"].get("approve").is_some();
+        let text = if is_approval { asked["message"].as_str().unwrap_or_default() } else { "other" };
+        self.asked.lock().map_err(|_| "a lock")?.push(text.to_owned());
+        let answer = match &self.answers {
+            Some(answers) if is_approval => {
+                answers.lock().map_err(|_| "a lock")?.pop_front().ok_or("no answer is left")?
+            }
+            _ => json!({"action": "accept", "content": {"name": "Ada"}}),
+        };
+        Ok(serde_json::from_value(answer)?)
+    }
+}
+
+impl ClientHandler for User {
+    fn get_info(&self) -> ClientConfig {
+        let mut info = ClientConfig::default();
+        if self.answers.is_some() {
+            info.capabilities = ClientCapabilities::builder().enable_elicitation().build();
+        }
+        info
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        self.answer(&request).map_err(|why| ErrorData::internal_error(why.to_string(), None))
+    }
+}
 
 fn params(call: &Value) -> CallToolRequestParams {
     let name = call["name"].as_str().unwrap_or_default().to_owned();
@@ -72,14 +117,17 @@ fn lifecycle(era: &str) -> Result<ClientLifecycleMode, Box<dyn Error>> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [era, calls, cancel, program, server_args @ ..] = args.as_slice() else {
-        return Err("usage: rmcp-client ERA CALLS CANCEL|- SERVER ARGS...".into());
+    let [era, calls, cancel, answers, program, server_args @ ..] = args.as_slice() else {
+        return Err("usage: rmcp-client ERA CALLS CANCEL|- ANSWERS|- SERVER ARGS...".into());
     };
     let calls: Vec<Value> = serde_json::from_str(calls)?;
+    let answers: Option<VecDeque<Value>> =
+        if answers == "-" { None } else { Some(serde_json::from_str(answers)?) };
+    let user = User { answers: answers.map(Mutex::new), asked: Mutex::default() };
     let mut command = tokio::process::Command::new(program);
     command.args(server_args);
     let transport = TokioChildProcess::new(command)?;
-    let mut client: Client = ().serve_with_lifecycle(transport, lifecycle(era)?).await?;
+    let mut client: Client = user.serve_with_lifecycle(transport, lifecycle(era)?).await?;
 
     let info = client.peer_info();
     let version = info.map(|info| info.protocol_version.to_string()).unwrap_or_default();
@@ -104,6 +152,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if version.as_str() < "2026" {
         client.send_request(ClientRequest::PingRequest(PingRequest::default())).await?;
         got["ping"] = true.into();
+    }
+    if client.service().answers.is_some() {
+        got["asked"] = client.service().asked.lock().map_err(|_| "a lock")?.clone().into();
     }
     client.close().await?;
     println!("{got}");
