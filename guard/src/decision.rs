@@ -107,6 +107,9 @@ pub struct Decision {
     /// What a person approves who approves: this tool, this call, these arguments, these reasons. Empty when
     /// nothing stands against the call.
     pub approval_key: String,
+    /// Required arguments that are not there, where nothing else denies the call: instead of being refused it can be
+    /// completed by a person ([`crate::Guard::form`]). It is denied as long as it is not.
+    pub missing: Vec<String>,
 }
 
 impl Decision {
@@ -134,6 +137,7 @@ impl Decision {
             policy: [0; 32],
             approval: None,
             approval_key: String::new(),
+            missing: Vec::new(),
         };
         if decision.would != Outcome::Allow {
             decision.approval_key = approval_key(&decision);
@@ -170,6 +174,7 @@ impl Decision {
         self.edits.clear();
         self.changes.clear();
         self.approval_key.clear();
+        self.missing.clear();
         self
     }
 
@@ -198,6 +203,7 @@ impl Decision {
         let reason = format!("{by} was asked and declined the call{note}");
         self.findings.insert(0, Finding::new(APPROVAL, Effect::Deny, NextStep::TellUser, reason));
         (self.outcome, self.would, self.approval) = (Outcome::Deny, Outcome::Deny, None);
+        self.missing.clear();
         self
     }
 

@@ -1,7 +1,8 @@
 //! Asking a person for the required arguments that a call lacks: which ones, in what form, and what their answer
 //! makes of the call.
 //!
-//! Everything here is text in, text out. Who carries the question to the person, how long it may stay open and
+//! [`crate::Guard::form`] and [`crate::Guard::complete`] do this for a tool of a guard's. Everything here is text in, text
+//! out. Who carries the question to the person, how long it may stay open and
 //! what is recorded are the caller's.
 //!
 //! ```text

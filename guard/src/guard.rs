@@ -1,6 +1,7 @@
 //! The guard of one server: a policy, facts, and the tools that the server listed. It decides calls.
 
 mod decide;
+mod form;
 mod method;
 mod words;
 
@@ -19,6 +20,7 @@ use crate::session::Session;
 use crate::trace::Trace;
 
 use decide::CHECKS;
+pub use form::Incomplete;
 pub use method::{MethodCall, Ruled};
 
 /// A call to decide on.

@@ -170,5 +170,5 @@ pub mod world;
 pub use agent::Agent;
 pub use decision::{Decision, Outcome};
 pub use facts::Facts;
-pub use guard::{Call, Guard, MethodCall, Ruled};
+pub use guard::{Call, Guard, Incomplete, MethodCall, Ruled};
 pub use rust_rule::{Judge, RuleError, RuleInput, RustRule};

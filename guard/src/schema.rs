@@ -32,6 +32,7 @@ mod mismatch;
 mod scalar;
 mod shape;
 
+pub(crate) use coerce::rewrite;
 pub use coerce::{Change, Coerced, Edit, coerce};
 pub use expansion::{
     CHAIN_MAX, DEPTH_ADOPTED, DEPTH_MAX, EXPANSION_MAX, GRAPH_MAX, WORK_MAX, WORK_ON_THREAD_MAX,

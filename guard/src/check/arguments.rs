@@ -1,10 +1,11 @@
 //! `arguments_valid`: the arguments fit the tool's schema, and hold nothing that cannot be seen.
 
 use crate::finding::{Effect, Finding, NextStep};
+use crate::form::{Lack, missing, only_missing};
 use crate::json::{Document, Kind, Value};
-use crate::policy::{Arguments, Invisible, ToolOptions, Undeclared};
+use crate::policy::{Arguments, Invisible, Missing, ToolOptions, Undeclared};
 use crate::refusal::{NAME_CHARS_MAX, plain};
-use crate::schema::{Coerced, MISMATCHES_MAX, Schema, coerce, invisible_except};
+use crate::schema::{Coerced, MISMATCHES_MAX, Mismatch, Schema, invisible_except, rewrite};
 
 /// The check's name.
 pub(crate) const NAME: &str = "arguments_valid";
@@ -22,6 +23,8 @@ pub(crate) struct Checked {
     pub(crate) coerced: Option<(Coerced, Document)>,
     /// They can be read as what the schema says: checks that read arguments make sense.
     pub(crate) are_valid: bool,
+    /// Required arguments that are not there, where nothing else is wrong with them: a person can complete the call.
+    pub(crate) missing: Vec<String>,
 }
 
 /// Judges the arguments by the options.
@@ -30,10 +33,12 @@ pub(crate) fn check(options: &ToolOptions, schema: Result<&Schema, &str>, argume
     if arguments.kind() != Kind::Object {
         let reason = format!("the arguments are not a JSON object but {}", a(arguments.kind()));
         findings.push(deny(reason));
-        return Checked { findings, coerced: None, are_valid: false };
+        return Checked { findings, coerced: None, are_valid: false, missing: Vec::new() };
     }
+    let Fit { wrong, coerced, missing } = Fit::of(options, schema.ok(), arguments);
     unseen(options, arguments, &mut findings);
-    let mut coerced = None;
+    let of_schema = wrong.len();
+    findings.extend(wrong.into_iter().map(deny));
     match schema {
         Err(why) if needs_schema(options) => {
             let reason = format!("the tool's schema cannot be used: {why}");
@@ -41,15 +46,13 @@ pub(crate) fn check(options: &ToolOptions, schema: Result<&Schema, &str>, argume
         }
         Err(_) => {}
         Ok(schema) => {
-            if options.arguments != Arguments::Unchecked {
-                coerced = fit(schema, options.arguments, arguments, &mut findings);
-            }
             let named = coerced.as_ref().map_or(arguments, |(_, document): &(_, Document)| document.root());
             extra(options, schema, named, &mut findings);
         }
     }
-    let are_valid = !findings.iter().any(|finding| finding.check == NAME);
-    Checked { findings, coerced: coerced.filter(|_| are_valid), are_valid }
+    let found = findings.iter().filter(|finding| finding.check == NAME).count();
+    let missing = if found > of_schema { Vec::new() } else { missing };
+    Checked { coerced: coerced.filter(|_| found == 0), are_valid: found == 0, missing, findings }
 }
 
 /// Whether the options ask for anything that only a schema can tell.
@@ -57,28 +60,67 @@ pub(crate) fn needs_schema(options: &ToolOptions) -> bool {
     options.arguments != Arguments::Unchecked || options.undeclared == Undeclared::Refuse
 }
 
-fn fit(
-    schema: &Schema,
-    mode: Arguments,
-    arguments: Value<'_>,
-    findings: &mut Vec<Finding>,
-) -> Option<(Coerced, Document)> {
-    let wrong = schema.check(arguments);
-    if wrong.is_empty() {
-        return None;
-    }
-    if mode == Arguments::Coerce {
-        let coerced = coerce(schema, arguments);
-        // Rewritten only when that makes the whole valid: a half-mended call is refused as it came.
-        if let Some(document) = coerced.apply(arguments)
-            && !coerced.edits.is_empty()
-            && schema.check(document.root()).is_empty()
-        {
-            return Some((coerced, document));
+/// How the arguments fit the schema, and what the policy requires besides.
+#[derive(Default)]
+struct Fit {
+    /// What does not, in words.
+    wrong: Vec<String>,
+    /// What was rewritten so that the rest fits.
+    coerced: Option<(Coerced, Document)>,
+    /// What is missing, where that is all that is wrong.
+    missing: Vec<String>,
+}
+
+impl Fit {
+    fn of(options: &ToolOptions, schema: Option<&Schema>, arguments: Value<'_>) -> Fit {
+        let checked = schema.filter(|_| options.arguments != Arguments::Unchecked);
+        let mut wrong = checked.map_or_else(Vec::new, |schema| schema.check(arguments));
+        let requires = options.missing() != Missing::Pass
+            && (checked.is_none() || options.ask.empty_is_missing || !options.ask.required.is_empty());
+        if wrong.is_empty() && !requires {
+            return Fit::default();
         }
+        let repaired = checked
+            .filter(|_| options.arguments == Arguments::Coerce && !wrong.is_empty())
+            .and_then(|schema| repaired(schema, arguments));
+        let (mut read, mut coerced) = (arguments, None);
+        if let Some((_, document, left)) = &repaired
+            && only_missing(left, &missing(schema, &options.ask, Some(document.root())))
+        {
+            // Rewritten only where that leaves nothing wrong: a half-mended call is refused as it came.
+            (read, wrong) = (document.root(), left.clone());
+            coerced = repaired.as_ref().map(|(coerced, document, _)| (coerced.clone(), document.clone()));
+        }
+        let lacks = missing(schema, &options.ask, Some(read));
+        let are_all = only_missing(&wrong, &lacks);
+        if options.missing() == Missing::Pass {
+            let wrong = if are_all { Vec::new() } else { in_words(wrong, &[]) };
+            return Fit { wrong, coerced, missing: Vec::new() };
+        }
+        let missing = lacks.iter().filter(|_| are_all).map(|lack| lack.name.clone()).collect();
+        let coerced = coerced.filter(|_| lacks.is_empty());
+        Fit { wrong: in_words(wrong, &lacks), coerced, missing }
     }
-    findings.extend(wrong.into_iter().map(|mismatch| deny(mismatch.message)));
-    None
+}
+
+/// The arguments as they are after repairs, and what is wrong with them still.
+fn repaired(schema: &Schema, arguments: Value<'_>) -> Option<(Coerced, Document, Vec<Mismatch>)> {
+    let coerced = rewrite(schema, arguments);
+    let document = coerced.apply(arguments).filter(|_| !coerced.edits.is_empty())?;
+    let left = schema.check(document.root());
+    Some((coerced, document, left))
+}
+
+/// The schema's own words, and the policy's about what the schema does not ask for.
+fn in_words(wrong: Vec<Mismatch>, lacks: &[Lack]) -> Vec<String> {
+    let own: Vec<String> =
+        lacks.iter().filter(|lack| !wrong.iter().any(|wrong| lack.is_meant(wrong))).map(required).collect();
+    wrong.into_iter().map(|mismatch| mismatch.message).chain(own).collect()
+}
+
+fn required(lack: &Lack) -> String {
+    let name = plain::line(&lack.name, NAME_CHARS_MAX);
+    format!("`{name}`: expected a value: it is required, got {}", lack.lacking)
 }
 
 fn extra(options: &ToolOptions, schema: &Schema, arguments: Value<'_>, findings: &mut Vec<Finding>) {

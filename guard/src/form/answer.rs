@@ -30,6 +30,8 @@ pub enum Rejected {
     Content(Vec<Mismatch>),
     /// With it the arguments do not fit the tool's schema.
     Arguments(Vec<Mismatch>),
+    /// With it the call itself cannot be sent, and why: it would be too large.
+    Call(String),
     /// These are still missing: what came is blank or empty.
     Missing(Vec<String>),
 }
@@ -42,6 +44,7 @@ impl Rejected {
             Rejected::Content(wrong) | Rejected::Arguments(wrong) => {
                 wrong.iter().map(|mismatch| mismatch.message.clone()).collect()
             }
+            Rejected::Call(why) => vec![why.clone()],
             Rejected::Missing(names) => {
                 names.iter().map(|name| format!("`{name}`: a value is needed")).collect()
             }

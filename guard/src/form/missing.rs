@@ -50,19 +50,30 @@ pub fn missing(schema: Option<&Schema>, ask: &Ask, arguments: Option<Value<'_>>)
     found
 }
 
+impl Lack {
+    /// Whether something is wrong with the arguments since this one is not there.
+    pub(crate) fn is_meant(&self, wrong: &Mismatch) -> bool {
+        let first = wrong.pointer.split('/').nth(1);
+        first.is_some_and(|first| first.replace("~1", "/").replace("~0", "~") == self.name)
+    }
+}
+
+impl std::fmt::Display for Lacking {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Lacking::Absent => "nothing",
+            Lacking::Empty => "an empty one",
+            Lacking::Null => "null",
+        })
+    }
+}
+
 /// Whether all that is wrong with the arguments is that these are missing: then a person can complete the call, and
 /// otherwise their answer would be refused for what they cannot change. `wrong` is what [`Schema::check`] found; where
 /// it stopped counting nothing is certain.
 #[must_use]
 pub fn only_missing(wrong: &[Mismatch], lacks: &[Lack]) -> bool {
-    let is_lack = |mismatch: &Mismatch| {
-        let first = mismatch.pointer.split('/').nth(1);
-        first.is_some_and(|first| {
-            let name = first.replace("~1", "/").replace("~0", "~");
-            lacks.iter().any(|lack| lack.name == name)
-        })
-    };
-    wrong.len() < MISMATCHES_MAX && wrong.iter().all(is_lack)
+    wrong.len() < MISMATCHES_MAX && wrong.iter().all(|wrong| lacks.iter().any(|lack| lack.is_meant(wrong)))
 }
 
 fn lacking(schema: Option<&Schema>, ask: &Ask, name: &str, value: Option<Value<'_>>) -> Option<Lacking> {

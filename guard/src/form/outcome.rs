@@ -23,6 +23,8 @@ pub enum Outcome {
     Failed,
     /// Looks like a credential: no form asks for it. The arguments are those alone.
     Sensitive,
+    /// There were too many questions: why, and what to do.
+    Limited(String),
     /// The second answer did not complete the call either: why.
     StillMissing(Vec<String>),
     /// Nobody answered in time.
@@ -82,6 +84,7 @@ impl Outcome {
             Outcome::Declined => "elicitation_declined",
             Outcome::Disabled => "elicitation_disabled",
             Outcome::Failed => "elicitation_failed",
+            Outcome::Limited(_) => "elicitation_limited",
             Outcome::Sensitive => "sensitive_required_field",
             Outcome::StillMissing(_) => "required_fields_missing_or_empty",
             Outcome::TimedOut => "elicitation_timed_out",
@@ -104,6 +107,7 @@ impl Outcome {
             }
             Outcome::Disabled => format!("The call lacks required arguments. {again}"),
             Outcome::Failed => format!("The user could not be asked: the client's answer was none. {again}"),
+            Outcome::Limited(why) => format!("Nobody was asked: {why}. {again}"),
             Outcome::Sensitive => sensitive(missing),
             Outcome::StillMissing(reasons) if reasons.is_empty() => {
                 format!("Tool call requires additional input for: {names}.")

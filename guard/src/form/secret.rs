@@ -84,10 +84,14 @@ impl Secrets {
         if self.ask {
             return Vec::new();
         }
-        let is_sensitive = |(name, field): &(&str, Option<&AskField>)| {
-            self.is_name(name) || texts_of(schema, name, *field).iter().any(|text| self.is_text(text))
-        };
+        let is_sensitive = |(name, field): &(&str, Option<&AskField>)| self.is_one(schema, name, *field);
         fields.into_iter().filter(is_sensitive).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// Whether a field looks like a credential, whether forms ask for those or not.
+    #[must_use]
+    pub fn is_one(&self, schema: Option<&Schema>, name: &str, field: Option<&AskField>) -> bool {
+        self.is_name(name) || texts_of(schema, name, field).iter().any(|text| self.is_text(text))
     }
 
     /// Whether a name looks like that of a credential.

@@ -30,6 +30,15 @@ const IN_ERROR: &str = "the policy is in error, so nothing can be told for certa
 pub(crate) const CHECKS: [&str; 6] =
     [KNOWN_TOOL, TOOL_CERTAIN, POLICY_FITS, arguments::SCHEMA, arguments::NAME, APPROVAL];
 
+/// What judging a call leaves beside its findings.
+#[derive(Default)]
+struct Judged {
+    /// What was rewritten in its arguments.
+    coerced: Option<(Coerced, Document)>,
+    /// What it lacks, where that is all that is wrong with its arguments.
+    missing: Vec<String>,
+}
+
 impl Guard {
     /// Decides on a call. `past` is what the ledger's step knows of this session.
     #[must_use]
@@ -44,7 +53,7 @@ impl Guard {
         let _ = past;
         let recorded = Recorded::new(world);
         let mut findings = Vec::new();
-        let coerced = self.judge(call, session, &recorded, &mut findings);
+        let Judged { coerced, missing } = self.judge(call, session, &recorded, &mut findings);
         let monitors = self.is_monitoring() || self.tool_monitors(call.tool);
         if monitors {
             findings.iter_mut().for_each(|finding| finding.monitor = true);
@@ -56,6 +65,14 @@ impl Guard {
         if let Some((coerced, _)) = coerced {
             decision.edits = if monitors { Vec::new() } else { coerced.edits };
             decision.changes = coerced.changes;
+        }
+        let denies = |finding: &Finding| {
+            finding.effect == Effect::Deny
+                && finding.check != arguments::NAME
+                && (monitors || !finding.monitor)
+        };
+        if !decision.findings.iter().any(denies) {
+            decision.missing = missing;
         }
         decision.answers = recorded.into_answers();
         decision.policy = self.policy.digest();
@@ -78,13 +95,13 @@ impl Guard {
         session: &Session,
         world: &dyn World,
         findings: &mut Vec<Finding>,
-    ) -> Option<(Coerced, Document)> {
+    ) -> Judged {
         let options = match self.offered(call.tool) {
             Ok(options) => options,
             // What is not offered is judged no further: there is nothing to judge it by.
             Err(finding) => {
                 findings.push(*finding);
-                return None;
+                return Judged::default();
             }
         };
         // Without a listing a policy still decides, by what it says itself.
@@ -96,7 +113,7 @@ impl Guard {
                 NextStep::NotOffered,
                 "nothing is known of it",
             ));
-            return None;
+            return Judged::default();
         };
         doubts(&tool, call.tool, findings);
         for fault in self.faults() {
@@ -105,7 +122,7 @@ impl Guard {
         }
         let schema = tool.schema.as_deref();
         let is_unknown = options.schema.is_none() && !self.lists(call.tool);
-        let Checked { findings: found, coerced, are_valid } = if is_unknown {
+        let Checked { findings: found, coerced, are_valid, missing } = if is_unknown {
             // Only what holds for all arguments is checked. That no others may come cannot be told, and asks.
             let unchecked = ToolOptions { arguments: Arguments::Unchecked, ..(*options).clone() };
             arguments::check(&unchecked, schema.map_err(String::as_str), call.arguments)
@@ -126,7 +143,7 @@ impl Guard {
             let named = self.rust_rules.iter().filter(|rule| rule.names(server, tool));
             findings.extend(named.filter_map(|rule| rule.judge(&input)));
         }
-        coerced
+        Judged { coerced, missing }
     }
 
     /// Whether a tool may be called at all; compared byte for byte with what the server listed.

@@ -60,7 +60,7 @@ pub fn elicitation_proxy(name: &str, text: &[u8], policy: &str) -> Result<Import
         return Err(PolicyErrors::new(vec![Problem::error(&source, 0..0, message)]));
     }
     let (root, problems) = tree::read(&source);
-    let mut import = Import { reader: Reader { source: &source, problems, asks: true }, left: Vec::new() };
+    let mut import = Import { reader: Reader { source: &source, problems }, left: Vec::new() };
     let old = root.map(|root| import.file(&root));
     let Import { reader, mut left } = import;
     let mut problems = reader.problems;
@@ -69,7 +69,7 @@ pub fn elicitation_proxy(name: &str, text: &[u8], policy: &str) -> Result<Import
     left.sort_by_key(|left| left.line);
     let text = write::policy(name, &old);
     // What is written is read again: a file that Framegate then refused would be no import.
-    check::load(&Source::new(policy, &text), true, &mut |_| Err("an import names no files".to_owned()))?;
+    check::load(&Source::new(policy, &text), &mut |_| Err("an import names no files".to_owned()))?;
     Ok(Imported { policy: text, client: write::client(&old, policy), left })
 }
 

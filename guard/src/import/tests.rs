@@ -11,9 +11,7 @@ fn imported(text: &str) -> Imported {
 /// What the policy of an import means.
 fn policy(imported: &Imported) -> Policy {
     let source = Source::new("framegate.yaml", &imported.policy);
-    check::load(&source, true, &mut |_| Err("no files".into()))
-        .unwrap_or_else(|errors| panic!("{errors}"))
-        .policy
+    check::load(&source, &mut |_| Err("no files".into())).unwrap_or_else(|errors| panic!("{errors}")).policy
 }
 
 fn options(text: &str, tool: &str) -> ToolOptions {
@@ -115,7 +113,7 @@ tools:
 fn the_policy_means_what_the_configuration_meant() {
     let policy = policy(&imported(EVERY_KEY));
     let forecast = policy.tool("weather", "forecast").unwrap();
-    assert_eq!((forecast.missing, forecast.arguments), (Missing::Ask, Arguments::Unchecked));
+    assert_eq!((forecast.missing(), forecast.arguments), (Missing::Ask, Arguments::Unchecked));
     assert_eq!(forecast.invisible.otherwise, Invisible::Allow);
     assert!(forecast.ask.empty_is_missing && forecast.ask.required == ["city", "day"]);
     assert_eq!(forecast.ask.fields["day"].document().root().raw(), r#"{"type":"integer"}"#);
@@ -140,7 +138,7 @@ fn switches_become_what_happens_to_a_call() {
         ("elicitation: { enabled: 0 }\npolicies: { schema_required: { enabled: 0 } }", Missing::Pass, false),
     ] {
         let text = format!("{UPSTREAM}{switches}\n");
-        assert_eq!(options(&text, "t").missing, missing, "{switches}");
+        assert_eq!(options(&text, "t").missing(), missing, "{switches}");
         assert_eq!(policy(&imported(&text)).secrets().ask(), asks_secrets, "{switches}");
     }
     let lost = left(&format!("{UPSTREAM}policies:\n  schema_required: {{ enabled: false }}\n"));

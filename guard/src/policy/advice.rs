@@ -1,12 +1,14 @@
 //! What is worth a word before a policy is used: in `framegate check`, never while calls are decided.
 
+mod asked;
+
 use std::ops::Range;
 
-use super::bind::{Bound, Listing, arguments_of};
+use super::bind::{Bound, BoundTool, Listing, arguments_of};
 use super::glob::Glob;
 use super::lint::{conditions, place_of_argument};
 use super::problem::{PROBLEMS_MAX, Problem, nearest, sort};
-use super::{Condition, Policy, Rule};
+use super::{Condition, Missing, Policy, Rule};
 use crate::Facts;
 use crate::json::Value;
 
@@ -45,6 +47,7 @@ impl Policy {
             let bound = self.bind(server, listing).0;
             let of = |rule| advice.optional_arguments(rule, listing, &bound);
             problems.extend(self.rules().iter().flat_map(|rule| of(rule)));
+            problems.extend(advice.asked_arguments(server, listing, &bound));
         }
         problems.extend(advice.roots());
         sort(&mut problems);
@@ -124,11 +127,9 @@ impl Advice<'_> {
             let mut problem = self.optional_argument(rule, name);
             let mut is_found = false;
             for tool in bound.tools().filter(|tool| tool.visible()) {
-                let own = tool.options.as_ref().and_then(|options| options.schema.as_ref());
-                let listed = || listing.tools.iter().flatten().find(|listed| listed.name == tool.name);
-                let schema = own.map(|s| s.document().root()).or_else(|| listed()?.schema);
+                let Some(schema) = schema_of(tool, listing) else { continue };
                 let is_for = tool.rules.iter().any(|bound| bound.rule.name == rule.name);
-                if is_for && schema.is_some_and(|schema| may_be_left_out(schema, name, rule)) {
+                if is_for && may_be_left_out(tool, schema, name, rule) {
                     problem.also_about_tool(&tool.name);
                     is_found = true;
                 }
@@ -181,8 +182,15 @@ impl Advice<'_> {
     }
 }
 
-/// Whether a schema declares an argument, plainly, and does not require it.
-fn may_be_left_out(schema: Value<'_>, name: &str, rule: &Rule) -> bool {
+/// The schema that a tool's calls are judged by.
+fn schema_of<'a>(tool: &'a BoundTool, listing: &'a Listing<'_>) -> Option<Value<'a>> {
+    let own = tool.options.as_ref().and_then(|options| options.schema.as_ref());
+    let listed = || listing.tools.iter().flatten().find(|listed| listed.name == tool.name);
+    own.map(|own| own.document().root()).or_else(|| listed()?.schema)
+}
+
+/// Whether a schema declares an argument, plainly, and a call without it is not held up as one that lacks it.
+fn may_be_left_out(tool: &BoundTool, schema: Value<'_>, name: &str, rule: &Rule) -> bool {
     // A schema put together from parts may require it in any of them.
     let is_plain = !["$ref", "allOf", "anyOf", "oneOf"].iter().any(|part| schema.get(part).is_some());
     let Some(argument) = schema.get("properties").and_then(|all| all.get(name)) else { return false };
@@ -190,7 +198,10 @@ fn may_be_left_out(schema: Value<'_>, name: &str, rule: &Rule) -> bool {
         schema.get("required").is_some_and(|all| all.items().any(|one| one.as_str() == Some(name)));
     let is_filled = argument.get("default").is_some()
         && rule.conditions().any(|condition| condition.cel.text.contains("with_defaults"));
-    is_plain && !required && !is_filled
+    let options = tool.options.as_deref();
+    let passes = options.is_some_and(|options| options.missing() == Missing::Pass);
+    let is_asked = options.is_some_and(|options| options.ask.required.iter().any(|asked| asked == name));
+    is_plain && (passes || !(required || is_asked)) && !is_filled
 }
 
 #[cfg(test)]
@@ -242,6 +253,34 @@ mod tests {
         {
             assert_eq!(advised(&rule(fine), "files", true), Vec::<String>::new(), "{fine}");
         }
+    }
+
+    #[test]
+    fn what_a_call_lacks_is_asked_for_unless_it_is_passed_on() {
+        let of = |options: &str, argument: &str| {
+            let text = rule(&format!(r#"args.{argument} != "x""#));
+            advised(&text.replace("rules:", &format!("defaults: {{ {options} }}\nrules:")), "files", true)
+                .len()
+        };
+        assert_eq!((of("mode: enforce", "path"), of("mode: enforce", "note")), (0, 1));
+        assert_eq!((of("missing: pass", "path"), of("arguments: unchecked", "path")), (1, 1));
+        assert_eq!(of("ask: { required: [note] }", "note"), 0);
+    }
+
+    #[test]
+    fn an_argument_that_is_asked_for_and_that_no_tool_has_is_named() {
+        let of = |ask: &str| {
+            let text = format!("framegate: 1\ntools:\n  '*_file':\n    ask: {ask}\n");
+            advised(&text, "files", true)
+        };
+        assert_eq!(
+            of("{ required: [path, nota], fields: { other: { title: T } } }"),
+            [
+                "4:22 `ask` speaks of an argument `nota`, and the tool declares none (tools `read_file`, `write_file`) [did you mean `note`?]",
+                "4:44 `ask` speaks of an argument `other`, and the tool declares none (tools `read_file`, `write_file`) [-]",
+            ]
+        );
+        assert_eq!(of("{ required: [path, note], fields: { n: {} } }"), Vec::<String>::new());
     }
 
     #[test]

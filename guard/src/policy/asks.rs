@@ -14,14 +14,8 @@ use crate::form::{CHOICES_MAX, FIELDS_MAX, MARKER_CHARS_MAX, Secrets};
 use crate::json::{Document, Limits};
 use crate::schema::Schema;
 
-/// Whether this build asks for missing arguments. While nothing carries the questions, the keys about them are
-/// refused as those of a later version: an author who writes `ask.required` counts on it.
-pub(crate) const ENFORCED: bool = false;
-
-/// Keys of a tool's options that only a build which asks knows.
-pub(crate) const OPTIONS: &[&str] = &["missing", "ask"];
-/// Keys of the file, likewise.
-pub(crate) const FILE: &[&str] = &["secrets"];
+/// Options of a tool that are read here.
+pub(crate) const OPTIONS: [&str; 2] = ["missing", "ask"];
 
 const ASK: Keys = Keys::known("`ask`", &["message", "required", "empty", "fields"]);
 const SECRETS: Keys = Keys::known("`secrets`", &["ask", "names", "texts"]);

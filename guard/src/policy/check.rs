@@ -21,16 +21,11 @@ use crate::json::{Document, Kind, Limits};
 /// Definitions in one file: they may read each other, so this is also how long a chain can be.
 pub const DEFINITIONS_MAX: usize = 64;
 
-/// `asks`: whether the keys about missing arguments are read ([`super::asks::ENFORCED`]).
-pub(crate) fn load(
-    source: &Arc<Source>,
-    asks: bool,
-    read: &mut ReadFile<'_>,
-) -> Result<Loaded, PolicyErrors> {
+pub(crate) fn load(source: &Arc<Source>, read: &mut ReadFile<'_>) -> Result<Loaded, PolicyErrors> {
     let (root, problems) = tree::read(source);
     let Some(root) = root else { return Err(PolicyErrors::new(problems)) };
     let mut files = BTreeMap::new();
-    let mut reader = Reader { source, problems, asks };
+    let mut reader = Reader { source, problems };
     let file = reader.file(&root, &mut |path| {
         let text = read(path)?;
         files.insert(path.to_owned(), text.clone());

@@ -40,7 +40,7 @@ impl Set {
             Set::Hidden(value) => options.hidden = *value,
             Set::ShowRules(value) => options.show_rules = *value,
             Set::Invisible(value) => options.invisible = value.clone(),
-            Set::Missing(value) => options.missing = *value,
+            Set::Missing(value) => options.missing = Some(*value),
             Set::Mode(value) => options.mode = *value,
             Set::Remember(value) => options.remember = *value,
             Set::Schema(value) => options.schema = Some(value.clone()),
@@ -66,6 +66,18 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// The arguments that `ask` speaks of, and where.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = (&str, &Range<usize>)> {
+        self.settings.iter().flat_map(|setting| {
+            let names: Vec<&str> = match &setting.value {
+                Set::AskRequired(names) => names.iter().map(String::as_str).collect(),
+                Set::AskFields(fields) => fields.keys().map(String::as_str).collect(),
+                _ => Vec::new(),
+            };
+            names.into_iter().map(|name| (name, &setting.span))
+        })
+    }
+
     pub(crate) fn setting(&self, key: &str) -> Option<&Setting> {
         self.settings.iter().find(|setting| setting.key == key)
     }

@@ -150,10 +150,22 @@ pub struct ToolOptions {
     pub approve: Approve,
     /// See [`Remember`].
     pub remember: Remember,
-    /// See [`Missing`].
-    pub missing: Missing,
+    /// As it is written, if it is: [`ToolOptions::missing`] says what holds.
+    pub missing: Option<Missing>,
     /// See [`Ask`].
     pub ask: Ask,
+}
+
+impl ToolOptions {
+    /// What happens to a call that lacks required arguments. Where the policy does not say, it is asked about; with
+    /// `arguments: unchecked` it is sent on, unless the policy itself requires something: arguments that are not looked
+    /// at lack nothing.
+    #[must_use]
+    pub fn missing(&self) -> Missing {
+        let requires = !self.ask.required.is_empty() || self.ask.empty_is_missing;
+        let looks = self.arguments != Arguments::Unchecked || requires;
+        self.missing.unwrap_or(if looks { Missing::Ask } else { Missing::Pass })
+    }
 }
 
 /// A JSON Schema given in the policy.

@@ -32,6 +32,8 @@ const OPTIONS: &[&str] = &[
     "show_rules",
     "approve",
     "remember",
+    "missing",
+    "ask",
 ];
 /// Those of them that may stand at the top of the file too.
 const AT_THE_TOP: [&str; 4] = ["arguments", "undeclared", "invisible", "approve"];
@@ -66,19 +68,17 @@ const FILE: Keys = Keys {
         "rules",
         "methods",
         "server_requests",
+        "secrets",
     ],
     later: &[&["state", "invariants"], LATER_OPTIONS],
-    asking: asks::FILE,
 };
-const TOOL: Keys =
-    Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS], asking: asks::OPTIONS };
+const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS] };
 const LIMITS: Keys = Keys::known("limits", &["call_bytes", "depth", "asks_per_minute", "asks_per_session"]);
 const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
 const RULE: Keys = Keys {
     what: "a rule",
     known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode"],
     later: &[&["set"]],
-    asking: &[],
 };
 const RULING: Keys = Keys::known("a ruling", &["that", "because", "otherwise"]);
 
@@ -314,7 +314,8 @@ impl Reader<'_> {
     }
 
     fn settings(&mut self, fields: &Fields<'_>, read: &mut ReadFile<'_>) -> Vec<Setting> {
-        let keys = OPTIONS.iter().filter_map(|key| Some((*key, fields.get(key)?)));
+        let own = OPTIONS.iter().filter(|key| !asks::OPTIONS.contains(key));
+        let keys = own.filter_map(|key| Some((*key, fields.get(key)?)));
         let mut settings: Vec<Setting> =
             keys.filter_map(|(key, node)| self.setting(key, node, read)).collect();
         settings.extend(self.asking(fields));

@@ -22,22 +22,18 @@ pub(crate) struct Keys {
     pub(crate) known: &'static [&'static str],
     /// Keys that a later version will know. Ignoring one would drop a protection its author counts on.
     pub(crate) later: &'static [&'static [&'static str]],
-    /// Keys of a build that asks for missing arguments ([`Reader::asks`]); of a later version in any other.
-    pub(crate) asking: &'static [&'static str],
 }
 
 impl Keys {
     /// Keys that every build knows.
     pub(crate) const fn known(what: &'static str, known: &'static [&'static str]) -> Keys {
-        Keys { what, known, later: &[], asking: &[] }
+        Keys { what, known, later: &[] }
     }
 }
 
 pub(crate) struct Reader<'s> {
     pub(crate) source: &'s Arc<Source>,
     pub(crate) problems: Vec<Problem>,
-    /// Whether the keys about missing arguments are read.
-    pub(crate) asks: bool,
 }
 
 /// A mapping's members by key.
@@ -102,10 +98,9 @@ impl Reader<'_> {
         let mut fields = Fields { span: node.span.clone(), members: Vec::new() };
         for (key, value) in members {
             let name = key.text.as_str();
-            let is_asking = keys.asking.contains(&name);
-            if keys.known.contains(&name) || (is_asking && self.asks) {
+            if keys.known.contains(&name) {
                 fields.members.push((key, value));
-            } else if is_asking || keys.later.iter().any(|names| names.contains(&name)) {
+            } else if keys.later.iter().any(|names| names.contains(&name)) {
                 let message = format!("this build does not enforce `{name}` yet");
                 self.error_hint(
                     &key.span,
@@ -120,8 +115,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, key: &Key, keys: &Keys) {
-        let asking = if self.asks { keys.asking } else { &[] };
-        let known = || keys.known.iter().chain(asking).copied();
+        let known = || keys.known.iter().copied();
         let hint = did_you_mean(&key.text, known())
             .unwrap_or_else(|| format!("the keys are {}", listed(known(), "and")));
         self.error_hint(&key.span, format!("unknown key `{}` in {}", key.text, keys.what), hint);

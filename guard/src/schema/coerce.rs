@@ -49,6 +49,15 @@ const CHANGES_MAX: usize = 1024;
 /// Rewrites values to the types that the schema asks for, if the arguments fit the schema afterwards.
 #[must_use]
 pub fn coerce(schema: &Schema, arguments: Value<'_>) -> Coerced {
+    let done = rewrite(schema, arguments);
+    match done.apply(arguments).filter(|_| !done.edits.is_empty()) {
+        Some(fixed) if schema.accepts(fixed.root()) => done,
+        _ => Coerced::default(),
+    }
+}
+
+/// The same rewriting, whether the arguments fit the schema afterwards or not.
+pub(crate) fn rewrite(schema: &Schema, arguments: Value<'_>) -> Coerced {
     if schema.work(arguments) > WORK_REPAIRED_MAX || schema.accepts(arguments) {
         return Coerced::default();
     }
@@ -58,10 +67,7 @@ pub fn coerce(schema: &Schema, arguments: Value<'_>) -> Coerced {
     if repair.done.edits.is_empty() || repair.done.edits.len() > CHANGES_MAX {
         return Coerced::default();
     }
-    match repair.done.apply(arguments) {
-        Some(fixed) if schema.accepts(fixed.root()) => repair.done,
-        _ => Coerced::default(),
-    }
+    repair.done
 }
 
 impl Coerced {

@@ -3,18 +3,18 @@ use super::super::{Loaded, Policy, PolicyErrors, check};
 use super::*;
 use crate::policy::ToolOptions;
 
-fn load(text: &str, asks: bool) -> Result<Loaded, PolicyErrors> {
+fn load(text: &str) -> Result<Loaded, PolicyErrors> {
     let text = format!("framegate: 1\n{text}");
-    check::load(&Source::new("p.yaml", &text), asks, &mut |_| Err("no files".into()))
+    check::load(&Source::new("p.yaml", &text), &mut |_| Err("no files".into()))
 }
 
 fn options(text: &str, tool: &str) -> ToolOptions {
-    let loaded = load(text, true).unwrap_or_else(|errors| panic!("{errors}"));
+    let loaded = load(text).unwrap_or_else(|errors| panic!("{errors}"));
     ToolOptions::clone(&loaded.policy.tool("server", tool).unwrap())
 }
 
 fn errors(text: &str) -> Vec<String> {
-    let errors = load(text, true).unwrap_err();
+    let errors = load(text).unwrap_err();
     errors.problems().iter().map(|p| format!("{}:{} {}", p.line(), p.column(), p.message())).collect()
 }
 
@@ -29,22 +29,29 @@ fn field_errors(field: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_build_that_does_not_ask_refuses_the_keys() {
-    for (text, key) in [
-        ("tools: { t: { missing: pass } }", "missing"),
-        ("defaults: { ask: { message: Where? } }", "ask"),
-        ("secrets: { ask: true }", "secrets"),
-    ] {
-        let errors = load(text, false).unwrap_err();
-        assert_eq!(errors.problems()[0].message(), format!("this build does not enforce `{key}` yet"));
-        assert!(load(&format!("default: allow\n{text}"), true).is_ok(), "{text}");
-        let public = Policy::load("p", format!("framegate: 1\n{text}").as_bytes(), &mut |_| Err("".into()));
-        assert_eq!(public.is_ok(), ENFORCED, "{text}");
-    }
-    let nearest = load("tools: { t: { mising: pass } }", false).unwrap_err();
-    assert!(!nearest.problems()[0].advice().unwrap().contains("`missing`"), "no hint to what is refused");
-    let nearest = load("tools: { t: { mising: pass } }", true).unwrap_err();
+fn the_nearest_key_is_named() {
+    let nearest = load("tools: { t: { mising: pass } }").unwrap_err();
     assert_eq!(nearest.problems()[0].advice(), Some("did you mean `missing`?"));
+    let public = Policy::load("p", b"framegate: 1\nsecrets: { ask: true }", &mut |_| Err("".into()));
+    assert!(public.is_ok(), "the keys are read wherever a policy is");
+}
+
+#[test]
+fn what_is_not_looked_at_is_not_asked_for_unless_the_policy_says_so() {
+    let missing = |text: &str| options(text, "t").missing();
+    assert_eq!(missing("tools: { t: {} }"), Missing::Ask);
+    assert_eq!(missing("tools: { t: { arguments: unchecked } }"), Missing::Pass);
+    for asks in ["missing: ask", "ask: { required: [a] }", "ask: { empty: missing }"] {
+        assert_eq!(
+            missing(&format!("tools: {{ t: {{ arguments: unchecked, {asks} }} }}")),
+            Missing::Ask,
+            "{asks}"
+        );
+    }
+    assert_eq!(
+        missing("defaults: { missing: refuse }\ntools: { t: { arguments: unchecked } }"),
+        Missing::Refuse
+    );
 }
 
 #[test]
@@ -53,20 +60,18 @@ fn each_key_is_merged_as_every_option_is() {
         'pay_*': { missing: ask, ask: { required: [to, note] } }\n  pay_now: { ask: { message: 'Whom?', empty: value } }\n  \
         other: {}";
     let now = options(text, "pay_now");
-    assert_eq!(now.missing, Missing::Ask);
+    assert_eq!(now.missing(), Missing::Ask);
     assert_eq!(now.ask.message.as_deref(), Some("Whom?"));
     assert_eq!((now.ask.required.len(), now.ask.empty_is_missing), (2, false));
     let other = options(text, "other");
-    assert_eq!((other.missing, other.ask.message.as_deref()), (Missing::Refuse, Some("Please.")));
+    assert_eq!((other.missing(), other.ask.message.as_deref()), (Missing::Refuse, Some("Please.")));
     assert!(other.ask.empty_is_missing && other.ask.required.is_empty());
     let said = errors("tools:\n  'a*': { ask: { message: x } }\n  '*b': { ask: { message: y } }");
     assert_eq!(
         said,
         ["4:27 `a*` and `*b` are equally literal, both match `ab`, and set `ask.message` differently"]
     );
-    assert!(
-        load("tools:\n  'a*': { ask: { message: x } }\n  '*b': { ask: { required: [y] } }", true).is_ok()
-    );
+    assert!(load("tools:\n  'a*': { ask: { message: x } }\n  '*b': { ask: { required: [y] } }").is_ok());
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn required_is_a_list_of_names() {
     let many = |count: usize| {
         text(&format!("[{}]", (0..count).map(|n| format!("f{n}")).collect::<Vec<_>>().join(",")))
     };
-    assert!(load(&many(FIELDS_MAX - 1), true).is_ok() && load(&many(FIELDS_MAX), true).is_ok());
+    assert!(load(&many(FIELDS_MAX - 1)).is_ok() && load(&many(FIELDS_MAX)).is_ok());
     assert_eq!(
         errors(&many(FIELDS_MAX + 1)),
         ["2:32 more than 32 arguments: a form cannot ask for them all"]
@@ -155,8 +160,7 @@ fn required_is_a_list_of_names() {
 
 #[test]
 fn secrets_are_lists_that_replace_and_a_warning() {
-    let policy =
-        |text: &str| load(&format!("default: allow\n{text}"), true).unwrap_or_else(|e| panic!("{e}"));
+    let policy = |text: &str| load(&format!("default: allow\n{text}")).unwrap_or_else(|e| panic!("{e}"));
     let usual = policy("");
     assert_eq!(*usual.policy.secrets(), Secrets::default());
     let own = policy("secrets: { names: [Geheimnis, pass code], texts: [geheim] }");
@@ -184,10 +188,10 @@ fn what_is_wrong_with_secrets_is_told() {
     }
     let many =
         |count: usize| format!("default: allow\nsecrets: {{ names: [{}] }}", vec!["w"; count].join(","));
-    assert!(load(&many(MARKERS_MAX - 1), true).is_ok() && load(&many(MARKERS_MAX), true).is_ok());
+    assert!(load(&many(MARKERS_MAX - 1)).is_ok() && load(&many(MARKERS_MAX)).is_ok());
     assert_eq!(errors(&many(MARKERS_MAX + 1)), ["3:19 more than 200 words or phrases"]);
     let long = |chars: usize| format!("default: allow\nsecrets: {{ names: [{}] }}", "w".repeat(chars));
-    assert!(load(&long(MARKER_CHARS_MAX - 1), true).is_ok() && load(&long(MARKER_CHARS_MAX), true).is_ok());
+    assert!(load(&long(MARKER_CHARS_MAX - 1)).is_ok() && load(&long(MARKER_CHARS_MAX)).is_ok());
     assert_eq!(errors(&long(MARKER_CHARS_MAX + 1)), ["3:20 a word or phrase of more than 64 characters"]);
 }
 

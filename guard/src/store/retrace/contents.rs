@@ -119,6 +119,7 @@ impl Contents {
             policy: [0; 32],
             approval,
             approval_key: String::new(),
+            missing: Vec::new(),
         })
     }
 }
