@@ -67,7 +67,8 @@ mod warden;
 pub mod wire;
 
 pub use approve::{
-    ASK_TIMEOUT, Answered, AskSettings, Asker, Asking, Carrier, Question, Reply, STATE_TIMEOUT, StateKey,
+    ASK_TIMEOUT, Answered, AskSettings, Asker, Asking, Carrier, Filled, Filling, FormQuestion, Question,
+    Reply, STATE_TIMEOUT, StateKey,
 };
 pub use bridge::{Bridge, BridgeSettings};
 pub use calls::{CallLog, Level, LogArguments, LogFormat};

@@ -44,6 +44,14 @@ pub(crate) fn input_required(key: &str, form: &Value, state: &str) -> Value {
     })
 }
 
+/// The same with the form's params as text: its fields have an order.
+pub(crate) fn input_required_of(key: &str, form: &str, state: &str) -> String {
+    let (key, state) = (Value::from(key), Value::from(state));
+    format!(
+        r#"{{"resultType":"input_required","inputRequests":{{{key}:{{"method":"elicitation/create","params":{form}}}}},"requestState":{state}}}"#
+    )
+}
+
 /// Who we say we are when we play a client.
 pub(crate) fn client_info() -> Value {
     json!({ "name": "framegate-try", "version": env!("CARGO_PKG_VERSION") })
@@ -75,6 +83,9 @@ pub(crate) fn list_params(cursor: Option<&Value>, version: Option<&str>) -> Opti
 /// `result._meta` key under which a refusal tells machines what the text tells people.
 pub(crate) const DECISION_KEY: &str = "dev.framegate/decision";
 
+/// `result._meta` key under which a call that was not completed says what it lacks.
+pub(crate) const MISSING_KEY: &str = "dev.framegate/missing";
+
 /// `result._meta` key under which `--annotate` says where a call is recorded.
 pub(crate) const RECORD_KEY: &str = "dev.framegate/record";
 
@@ -87,4 +98,14 @@ pub(crate) fn refusal_result(text: &str, decision: &Value) -> Value {
         "resultType": "complete",
         "_meta": { DECISION_KEY: decision },
     })
+}
+
+/// The result of a call that was not completed: the same JSON for the model and for programs, whose members have an
+/// order. `structuredContent` only where no `outputSchema` says what that must be.
+pub(crate) fn incomplete_result(json: &str, decision: &Value, has_output: bool) -> String {
+    let (text, key, decision_key) = (Value::from(json), Value::from(MISSING_KEY), Value::from(DECISION_KEY));
+    let structured = if has_output { String::new() } else { format!(r#","structuredContent":{json}"#) };
+    format!(
+        r#"{{"content":[{{"type":"text","text":{text}}}],"isError":true,"resultType":"complete"{structured},"_meta":{{{key}:{json},{decision_key}:{decision}}}}}"#
+    )
 }

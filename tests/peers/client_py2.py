@@ -29,10 +29,11 @@ async def call(client: Client, wanted: dict) -> dict:
 
 
 def user(answers: list, asked: list):
-    """Says the next answer to whoever asks for an approval, and accepts what a server asks."""
+    """Says the next answer to whoever asks for an approval or for missing arguments, and accepts what a server asks."""
 
     async def answer(context, params) -> ElicitResult:
-        if "approve" not in params.requested_schema["properties"]:
+        is_form = params.message.startswith("Input for tool")
+        if not is_form and "approve" not in params.requested_schema["properties"]:
             asked.append("other")
             return ElicitResult(action="accept", content={"name": "Ada"})
         asked.append(params.message)

@@ -37,10 +37,11 @@ function shapeOf(result) {
   return { is_error: !!result.isError, content, structured: result.structuredContent != null };
 }
 
-// Says the next answer to whoever asks for an approval, and accepts what a server asks.
+// Says the next answer to whoever asks for an approval or for missing arguments, and accepts what a server asks.
 export function user({ answers, asked }) {
   return async ({ params }) => {
-    if (!params.requestedSchema.properties.approve) {
+    const isForm = params.message.startsWith("Input for tool");
+    if (!isForm && !params.requestedSchema.properties.approve) {
       asked.push("other");
       return { action: "accept", content: { name: "Ada" } };
     }

@@ -18,6 +18,8 @@ use crate::schema::Edit;
 
 /// Code points of a foreign string in a body.
 pub const CLIPPED_CHARS: usize = 200;
+/// Names of arguments in a body: a schema may require any number.
+const NAMES_MAX: usize = 64;
 /// Bytes of a result that are kept; of a larger one there is its hash.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of an odd frame that are kept.
@@ -74,6 +76,9 @@ pub(super) fn call(call: &CallRecord, names: Names, again: Option<u64>, keep: Ke
     };
     let entry = listed(entry, call, names.definition).number("bytes", size(&call.frame));
     let entry = judged(entry, decision).text("sent", sent(&call.sent));
+    let entry = entry.clipped_list("missing", decision.missing.iter().take(NAMES_MAX).map(String::as_str));
+    let filled = call.filled.iter().flat_map(|filled| &filled.names).take(NAMES_MAX);
+    let entry = entry.clipped_list("filled", filled.map(String::as_str));
     let entry = match &call.arguments {
         Some(_) => entry.number("start", number(call.start)),
         None => entry,
@@ -172,9 +177,12 @@ fn beside(entry: Entry, call: &CallRecord, keep: Keep) -> Entry {
 
 /// The frame with all its edits made; they do not overlap.
 fn edited(call: &CallRecord) -> Vec<u8> {
-    let frame = &call.frame;
+    let (frame, cuts) = match &call.filled {
+        Some(filled) => (&filled.frame, &[][..]),
+        None => (&call.frame, &call.cuts[..]),
+    };
     let mut out = Vec::with_capacity(frame.len());
-    let mut edits: Vec<&Edit> = call.decision.edits.iter().chain(&call.cuts).collect();
+    let mut edits: Vec<&Edit> = call.decision.edits.iter().chain(cuts).collect();
     edits.sort_by_key(|edit| edit.range.start);
     let mut at = 0;
     for edit in edits {
@@ -282,14 +290,17 @@ pub(super) fn frame(frame: &FrameRecord, session: u64, keep: Keep) -> Entry {
 }
 
 /// `approval`, of the call with this number.
-pub(super) fn approval(approval: &ApprovalRecord, session: u64, call: Option<u64>) -> Entry {
+pub(super) fn approval(approval: &ApprovalRecord, session: u64, call: Option<u64>, keep: Keep) -> Entry {
     let entry = Entry::new("approval").number("session", session);
     let entry = match call {
         Some(call) => entry.number("call", call),
         None => entry,
     };
     let entry = entry.text("how", approval.how).foreign("by", &approval.by).text("outcome", approval.outcome);
-    entry.number("after_ms", approval.after_ms).some("note", &approval.note)
+    let entry = entry.number("after_ms", approval.after_ms).some("note", &approval.note);
+    let Some(form) = &approval.form else { return entry };
+    let entry = entry.clipped_list("missing", form.names.iter().take(NAMES_MAX).map(String::as_str));
+    keep.add_some(keep.add(entry, "question", form.question.clone()), "answer", form.answer.clone())
 }
 
 /// `method`.

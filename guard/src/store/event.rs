@@ -113,6 +113,17 @@ pub struct CallRecord {
     pub again: Option<u64>,
     /// What is taken out of the frame, or put in, beside the decision's own edits: what carried a person's reply.
     pub cuts: Vec<Edit>,
+    /// A person completed the call: it is judged as it is then.
+    pub filled: Option<FilledRecord>,
+}
+
+/// How a person completed a call.
+#[derive(Debug, Clone)]
+pub struct FilledRecord {
+    /// The arguments that they gave.
+    pub names: Vec<String>,
+    /// The frame with them, and without what carried them. `arguments`, `start` and the decision's edits are of this one.
+    pub frame: Bytes,
 }
 
 /// What came of asking a person.
@@ -130,6 +141,19 @@ pub struct ApprovalRecord {
     pub after_ms: u64,
     /// More of it, for people; may be empty.
     pub note: String,
+    /// It was about arguments that the call lacked.
+    pub form: Option<FormRecord>,
+}
+
+/// What a person was asked for, and gave.
+#[derive(Debug, Clone)]
+pub struct FormRecord {
+    /// The arguments.
+    pub names: Vec<String>,
+    /// The question and its form as JSON: `{"message","requestedSchema"}`.
+    pub question: Bytes,
+    /// What was given, as JSON, credentials taken out.
+    pub answer: Option<Bytes>,
 }
 
 /// How a call ended.

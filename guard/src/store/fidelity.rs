@@ -202,10 +202,12 @@ fn by(body: &Body<'_>, sent: Sent) -> String {
 fn part(body: &Body<'_>, sent: Sent) -> Option<&'static str> {
     let text = |key| text(body, key).unwrap_or_default();
     let is_edited = sent == Sent::Edited;
+    let is_filled = body.raw("filled").is_some();
     Some(match &*body.kind {
         "call" if is_edited && body.commitments.iter().any(|(name, _)| name == "edited") => {
             "arguments: coerce"
         }
+        "call" if is_edited && is_filled => "a person's answer, put in",
         // A retry carries what its user said, and what is ours is cut out of it.
         "call" if is_edited => "a person's reply, cut out",
         "end" if is_edited && matches!(&*text("how"), "done" | "tool error" | "task") => "--annotate",
@@ -313,6 +315,7 @@ mod tests {
         let call = || Entry::new("call").text("tool", "x").text("sent", "edited").content("out", bytes(2));
         assert_eq!(by(&call().content("edited", bytes(3))), "arguments: coerce");
         assert_eq!(by(&call()), "a person's reply, cut out");
+        assert_eq!(by(&call().texts("filled", ["city"].into_iter())), "a person's answer, put in");
         let end = Entry::new("end").number("call", 5).text("how", "tool error").content("frame", bytes(1));
         assert_eq!(by(&end.clone().content("out", bytes(2))), "--annotate");
         assert_eq!(by(&end), "tool error", "it went on as it came");

@@ -187,7 +187,7 @@ impl Writer {
         let session = self.session(to, time)?;
         let entry = match event {
             Event::Approval(approval) => {
-                entries::approval(approval, session, self.open.get(&approval.step).copied())
+                entries::approval(approval, session, self.open.get(&approval.step).copied(), self.keep)
             }
             Event::Close(close) => entries::close(close, session, self.counts),
             Event::End(end) => {

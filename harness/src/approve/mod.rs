@@ -14,6 +14,7 @@
 
 mod against;
 mod carried;
+mod form;
 mod limit;
 mod question;
 mod reply;
@@ -29,6 +30,8 @@ use std::time::Duration;
 
 pub(crate) use self::against::Against;
 pub(crate) use self::carried::Carried;
+pub(crate) use self::form::{AskedForm, FormAnswer};
+pub use self::form::{Filled, Filling, FormQuestion};
 pub(crate) use self::limit::{Limit, Limits};
 pub use self::question::Question;
 pub(crate) use self::question::Shown;
@@ -73,6 +76,12 @@ pub type Asking = Pin<Box<dyn Future<Output = Answered> + Send>>;
 pub trait Asker: Send + Sync {
     /// Asks.
     fn ask(&self, question: Question) -> Asking;
+
+    /// Asks for the arguments that a call lacks. Whoever has no forms leaves this out: such calls are refused then.
+    fn fill(&self, form: FormQuestion) -> Filling {
+        let _ = form;
+        Box::pin(std::future::ready(Filled::Unsupported))
+    }
 
     /// Who replies, as the record names them.
     fn who(&self) -> &str {

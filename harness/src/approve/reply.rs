@@ -38,30 +38,10 @@ impl Reply {
 
     /// Of the client's answer to our `elicitation/create`.
     pub(crate) fn of_answer(answer: Result<Frame, InjectError>, limits: &wire::Limits) -> Reply {
-        let frame = match answer {
-            Ok(frame) => frame,
-            Err(InjectError::TimedOut) => return Reply::TimedOut,
-            Err(why) => return Reply::Unavailable(why.to_string()),
-        };
-        match wire::client_frame(&frame, limits) {
-            Ok(Some(read)) => Reply::of_response(&read),
-            Ok(None) => Reply::Unavailable("the client's answer is empty".into()),
-            Err(refusal) => {
-                let why =
-                    format!("the client's answer cannot be read for certain ({})", refusal.reason.as_str());
-                Reply::Unavailable(why)
-            }
-        }
-    }
-
-    fn of_response(answer: &ClientFrame) -> Reply {
-        match (answer.result(), answer.error()) {
-            (Some(result), _) => Reply::of_result(result),
-            (None, Some(error)) => {
-                let said = error.get("message").and_then(Value::as_str).unwrap_or_default();
-                Reply::Unavailable(format!("the client answered with an error: {}", clip(said)))
-            }
-            (None, None) => Reply::Unavailable("the client's answer holds none".into()),
+        match read_answer(answer, limits) {
+            Ok(read) => read.result().map_or_else(|| Reply::Unavailable(String::new()), Reply::of_result),
+            Err(None) => Reply::TimedOut,
+            Err(Some(why)) => Reply::Unavailable(why),
         }
     }
 
@@ -79,6 +59,31 @@ impl Reply {
             Some("decline") => Reply::No,
             _ => Reply::Unavailable("the client's answer has no `action` that is known".into()),
         }
+    }
+}
+
+/// The client's answer to a question, read for certain: it has a result. Otherwise why there is none to use; `None`
+/// where nothing came in time.
+pub(super) fn read_answer(
+    answer: Result<Frame, InjectError>,
+    limits: &wire::Limits,
+) -> Result<ClientFrame, Option<String>> {
+    let frame = match answer {
+        Ok(frame) => frame,
+        Err(InjectError::TimedOut) => return Err(None),
+        Err(why) => return Err(Some(why.to_string())),
+    };
+    let read = wire::client_frame(&frame, limits).map_err(|refusal| {
+        Some(format!("the client's answer cannot be read for certain ({})", refusal.reason.as_str()))
+    })?;
+    let read = read.ok_or_else(|| Some("the client's answer is empty".to_owned()))?;
+    match (read.result(), read.error()) {
+        (Some(_), _) => Ok(read),
+        (None, Some(error)) => {
+            let said = error.get("message").and_then(Value::as_str).unwrap_or_default();
+            Err(Some(format!("the client answered with an error: {}", clip(said))))
+        }
+        (None, None) => Err(Some("the client's answer holds none".to_owned())),
     }
 }
 

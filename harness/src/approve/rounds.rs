@@ -16,6 +16,8 @@ use framegate_guard::decision::Approval;
 use framegate_guard::ledger::Receipt;
 use framegate_guard::proposal::CallKey;
 
+use super::form::{AskedForm, FormAnswer};
+
 /// How long an approved call may take between two of the server's rounds.
 const ROUND_WAIT: Duration = Duration::from_secs(600);
 /// Approved calls that the server asks more about. The oldest is forgotten: its next round is asked about anew.
@@ -53,11 +55,17 @@ pub(crate) struct Waiting {
     pub(crate) asked: u32,
     /// What is the server's.
     pub(crate) kept: Kept,
+    /// It asks for what the call lacks, not for a yes.
+    pub(crate) form: Option<AskedForm>,
+    /// What the call lacked, given before.
+    pub(crate) fill: Option<Arc<FormAnswer>>,
 }
 
 impl Waiting {
     fn len(&self) -> usize {
-        self.kept.len() + self.receipt.decision.arguments.len()
+        let form = self.form.as_ref().map_or(0, |form| form.question.schema.len());
+        let fill = self.fill.as_ref().map_or(0, |fill| fill.len());
+        self.kept.len() + self.receipt.decision.arguments.len() + form + fill
     }
 }
 
@@ -70,7 +78,7 @@ pub(crate) enum Mark {
     Keys(BTreeSet<String>),
 }
 
-/// An approved call that the server asks more about.
+/// An approved or completed call that the server asks more about.
 #[derive(Debug, Clone)]
 pub(crate) struct Going {
     /// Tool and arguments as the client sends them.
@@ -78,7 +86,9 @@ pub(crate) struct Going {
     /// What the server gave.
     pub(crate) mark: Mark,
     /// The yes that it goes by.
-    pub(crate) approval: Approval,
+    pub(crate) approval: Option<Approval>,
+    /// What the client does not send, and the server gets: a person gave it.
+    pub(crate) fill: Option<Arc<FormAnswer>>,
     /// Since when it waits for its next round.
     pub(crate) since: Instant,
 }
@@ -123,11 +133,11 @@ impl Rounds {
         !self.going.is_empty()
     }
 
-    /// The yes by which a retry of the server's goes on, if it belongs to an approved call.
-    pub(crate) fn next_round(&mut self, call: &CallKey, mark: &Mark, now: Instant) -> Option<Approval> {
+    /// What a retry of the server's goes on by, if it belongs to such a call.
+    pub(crate) fn next_round(&mut self, call: &CallKey, mark: &Mark, now: Instant) -> Option<Going> {
         self.going.retain(|going| now.saturating_duration_since(going.since) < ROUND_WAIT);
         let at = self.going.iter().position(|going| going.call == *call && going.mark == *mark)?;
-        self.going.remove(at).map(|going| going.approval)
+        self.going.remove(at)
     }
 }
 
@@ -149,11 +159,12 @@ mod tests {
         let receipt = Receipt { sequence: 1, decision: Arc::new(decision), recorded: None };
         let policy = Policy::load("p", b"framegate: 1\n", &mut |_| Err(String::new())).unwrap().policy;
         let guard = Arc::new(Guard::new(policy, "s", Facts::default()));
-        Waiting { receipt, guard, since, until: since + ROUND_WAIT, asked: 1, kept }
+        Waiting { receipt, guard, since, until: since + ROUND_WAIT, asked: 1, kept, form: None, fill: None }
     }
 
     fn going(tool: &str, mark: &Mark, since: Instant) -> Going {
-        Going { call: approval(tool).call, mark: mark.clone(), approval: approval(tool), since }
+        let approval = approval(tool);
+        Going { call: approval.call, mark: mark.clone(), approval: Some(approval), fill: None, since }
     }
 
     #[test]

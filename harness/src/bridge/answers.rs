@@ -226,9 +226,10 @@ impl Inner {
         let sent = self.settle(request.head().ticket, settled)?;
         let approval = sent.receipt.as_ref().and_then(|receipt| receipt.decision.approval.clone());
         // Its ends alone do not always tell that an answer asks for input (Python puts two long members before
-        // `resultType`), so that of an approved call is read.
-        let approval = approval.filter(|_| how == How::Asks || frame.len() <= OUTPUT_BYTES_MAX);
-        let asks = approval.is_some_and(|approval| self.goes_on(request, frame, approval));
+        // `resultType`), so that of an approved or completed call is read.
+        let is_read = how == How::Asks || frame.len() <= OUTPUT_BYTES_MAX;
+        let has_more = is_read && (approval.is_some() || sent.fill.is_some());
+        let asks = has_more && self.goes_on(request, frame, approval, sent.fill.clone());
         let how = if asks { How::Asks } else { how };
         let edits = edits(&sent);
         let heard = self.output(&sent, frame);

@@ -11,6 +11,8 @@
 //! The state may have changed while the person read: what is sent is what the decision of *now* allows, and that
 //! counts the yes only where everything that stands against the call is among what was shown.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -24,9 +26,10 @@ use framegate_pump::{Hold, HoldKind, Request, Verdict};
 
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::ends::micros;
+use super::form::Filling;
 use super::reach::{ClientCan, Reach, Way};
 use super::shared::Inner;
-use crate::approve::{Answered, AskSettings, Asking, Kept, Limit, Limits, Question, Reply, Rounds, Seal};
+use crate::approve::{Answered, AskSettings, Kept, Limit, Limits, Question, Reply, Rounds, Seal};
 use crate::wire::ClientFrame;
 
 /// How often one call is asked about: once more where, after a yes, something else stands against it.
@@ -87,6 +90,8 @@ pub(super) struct Basis {
     pub(super) bad: Option<&'static str>,
     /// What was replied to another process that asked about it, and when that asked.
     pub(super) elsewhere: Option<(Reply, Instant)>,
+    /// What it lacked, as far as a person was asked for it.
+    pub(super) filling: Filling,
 }
 
 impl Basis {
@@ -148,7 +153,12 @@ impl Inner {
         if asked.basis.asked >= QUESTIONS_OF_ONE_CALL_MAX {
             return Err("the call was approved, and each time something else stood against it by then".into());
         }
-        let limits = asked.guard.policy().limits();
+        self.take_question(&asked.guard)
+    }
+
+    /// Counts a question of any kind.
+    pub(super) fn take_question(&self, guard: &Guard) -> Result<(), String> {
+        let limits = guard.policy().limits();
         let limits = Limits { minute: limits.asks_per_minute, session: limits.asks_per_session };
         self.asking.limit.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now(), limits)
     }
@@ -167,7 +177,10 @@ impl Inner {
         Hold::verdict(HoldKind::Person, async move {
             let asking = async {
                 match question(&asked).await {
-                    Ok(question) => unpanicked(asker.ask(question)).await,
+                    Ok(question) => {
+                        let panicked = |why| Reply::Unavailable(why).into();
+                        unpanicked(asker.ask(question), panicked).await
+                    }
                     Err(why) => Reply::Unavailable(why).into(),
                 }
             };
@@ -263,16 +276,26 @@ impl Inner {
     ) {
         let after_ms = micros(since) / 1000;
         let (by, note) = (by.to_owned(), note.to_owned());
-        self.ledger.note(Event::Approval(ApprovalRecord { step, how, by, outcome, after_ms, note }));
+        self.ledger.note(Event::Approval(ApprovalRecord {
+            step,
+            how,
+            by,
+            outcome,
+            after_ms,
+            note,
+            form: None,
+        }));
     }
 }
 
 /// What somebody else's code says; a panic in it is no yes, and not the session's end.
-async fn unpanicked(mut asking: Asking) -> Answered {
+pub(super) async fn unpanicked<T>(
+    mut asking: Pin<Box<dyn Future<Output = T> + Send>>,
+    panicked: fn(String) -> T,
+) -> T {
     std::future::poll_fn(move |context| {
         let polled = std::panic::AssertUnwindSafe(|| asking.as_mut().poll(context));
-        std::panic::catch_unwind(polled)
-            .unwrap_or_else(|_| Poll::Ready(Reply::Unavailable("asking panicked".into()).into()))
+        std::panic::catch_unwind(polled).unwrap_or_else(|_| Poll::Ready(panicked("asking panicked".into())))
     })
     .await
 }

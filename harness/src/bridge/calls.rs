@@ -8,6 +8,7 @@ use framegate_guard::Outcome;
 use framegate_guard::decision::Decision;
 use framegate_guard::json::{Document, Value};
 use framegate_guard::ledger::{LedgerFailure, Receipt, Step, Stepped};
+use framegate_guard::schema::Edit;
 use framegate_guard::session::Session;
 use framegate_guard::store::event::{self, CallRecord};
 use framegate_guard::{Call, Guard};
@@ -19,6 +20,7 @@ use super::reach::CLIENT_USER;
 use super::retry::{Retried, Settling};
 use super::shared::{Bridge, Inner, Sent};
 use super::turn::{Standing, Turn, Waits};
+use crate::clip::clip;
 use crate::wire::{self, ClientFrame};
 
 /// Larger calls are read and decided off the pump's thread.
@@ -258,6 +260,7 @@ impl Inner {
                 Outcome::Allow => {}
                 Outcome::Ask if of.basis.is_declined() => return self.declined_elsewhere(of),
                 Outcome::Ask => return self.ask(of),
+                Outcome::Deny if !decision.missing.is_empty() => return self.ask_for_missing(of),
                 Outcome::Deny => return self.refuse(&of),
             }
         }
@@ -265,17 +268,29 @@ impl Inner {
             self.log.remarked(ticket, said.into());
         }
         let (sequence, tool) = (of.receipt.sequence, decision.tool.clone());
-        let sent = Sent { sequence, tool, since: Instant::now(), is_out: false, receipt: Some(of.receipt) };
+        let fill = of.basis.filling.fill;
+        let sent = Sent {
+            sequence,
+            tool,
+            since: Instant::now(),
+            is_out: false,
+            receipt: Some(of.receipt),
+            fill: fill.as_ref().map(|fill| Arc::clone(&fill.answer)),
+        };
         self.open().insert(ticket, sent);
         // Coercion never touches absent arguments: `{}` is valid or it is not.
         let has_arguments = of.read.call().is_some_and(|call| call.arguments.is_some());
         let coerces = !of.guard.is_monitoring() && has_arguments;
         let coerced = decision.edits.iter().filter(|_| coerces);
+        if let Some(fill) = fill {
+            let coerced: Vec<Edit> = coerced.cloned().collect();
+            return replaced(fill.edits_of(of.request.frame(), &coerced));
+        }
         let mut edits = Edits::new();
         for edit in coerced.chain(&of.basis.cuts) {
             edits.push(edit.range.clone(), edit.bytes.clone());
         }
-        if edits.is_empty() { Verdict::Forward } else { Verdict::Replace(edits) }
+        replaced(edits)
     }
 
     fn say_decided(&self, ticket: Ticket, decision: &Decision, monitors: bool) {
@@ -288,13 +303,23 @@ impl Inner {
         if decision.outcome != Outcome::Allow && !monitors {
             self.log.decided(ticket, format!("{} ({})", of(decision.outcome), by()));
         } else if decision.would != Outcome::Allow {
-            let would = if decision.would == Outcome::Ask { "would ask" } else { "would deny" };
-            self.log.remarked(ticket, format!("{would}: {}", by()));
+            let would = match decision.would {
+                Outcome::Deny if !decision.missing.is_empty() => {
+                    format!("would ask for {}", clip(&decision.missing.join(", ")))
+                }
+                Outcome::Ask => format!("would ask: {}", by()),
+                _ => format!("would deny: {}", by()),
+            };
+            self.log.remarked(ticket, would);
         } else if !decision.edits.is_empty() {
             let paths: Vec<&str> = decision.changes.iter().map(|change| change.path.as_str()).collect();
             self.log.remarked(ticket, format!("coerced {}", paths.join(", ")));
         }
     }
+}
+
+fn replaced(edits: Edits) -> Verdict {
+    if edits.is_empty() { Verdict::Forward } else { Verdict::Replace(edits) }
 }
 
 /// A call that is judged.
@@ -325,7 +350,8 @@ impl Heard<'_> {
         decided_us: u64,
     ) -> CallRecord {
         let coerces = !decision.edits.is_empty() && !self.guard.is_monitoring() && self.arguments.is_some();
-        let is_verbatim = !coerces && self.basis.cuts.is_empty();
+        let fill = self.basis.filling.fill.as_ref();
+        let is_verbatim = !coerces && self.basis.cuts.is_empty() && fill.is_none();
         let sent = match is_sent {
             false => event::Sent::No,
             true if is_verbatim => event::Sent::Verbatim,
@@ -345,6 +371,10 @@ impl Heard<'_> {
             is_waived: false,
             again: self.basis.again,
             cuts: self.basis.cuts.clone(),
+            filled: fill.map(|fill| event::FilledRecord {
+                names: fill.answer.form.names().to_vec(),
+                frame: fill.frame.bytes().clone(),
+            }),
         }
     }
 }

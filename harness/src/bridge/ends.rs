@@ -183,7 +183,7 @@ mod tests {
         });
         taken.recv().unwrap();
         let since = Instant::now();
-        let sent = Sent { sequence: 1, tool: "t".into(), since, is_out: true, receipt: None };
+        let sent = Sent { sequence: 1, tool: "t".into(), since, is_out: true, receipt: None, fill: None };
         inner.open().insert(Ticket(1), sent);
         assert!(inner.settle(Ticket(1), Settled::Done).is_some());
         assert!(since.elapsed() < Duration::from_secs(1));

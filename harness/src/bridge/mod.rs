@@ -5,7 +5,8 @@
 //!                                    ├ tools/call ─ Ledger::step { Guard::decide } ─┬ allow ─► sent, byte for byte
 //!                                    │                                              │         (or with edits)
 //!                                    │                                              ├ ask ─► a person is asked ([`asking`])
-//!                                    │                                              └ deny ─► refusal result
+//!                                    │                                              └ deny ─┬► refusal result
+//!                                    │                                                     └ lacks arguments ─► asked for ([`form`])
 //!                                    ├ another request ─ methods: ─┬ pass ─► sent
 //!                                    │                             └ deny ─► JSON-RPC error
 //!                                    └ notification, answer ─► sent
@@ -25,6 +26,11 @@ mod cuts;
 mod disk;
 mod elicitations;
 mod ends;
+mod form;
+mod form_frame;
+mod form_record;
+mod form_refusal;
+mod form_rounds;
 mod incident;
 pub(crate) mod listing;
 mod opening;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use framegate_guard::form::Revision;
 use framegate_guard::json::Value;
 use framegate_pump::{Frame, Injector, Request};
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use super::answers::Answer;
 use super::asking::Asked;
 use super::shared::Inner;
 use super::terminal::NOT_LET;
-use crate::approve::{Asker, Asking, Carrier, Question, Reply};
+use crate::approve::{Asker, Asking, Carrier, Filled, Filling, FormQuestion, Question, Reply};
 use crate::mcp;
 use crate::wire;
 
@@ -31,6 +32,8 @@ pub(super) struct ClientCan {
     ask: bool,
     /// It declared it, and the revision has no such thing.
     too_old: bool,
+    /// Its forms.
+    revision: Option<Revision>,
 }
 
 /// How a person is reached.
@@ -51,9 +54,18 @@ pub(super) struct Reach {
 impl Inner {
     /// How a person is reached, for this call: by the first way that there is.
     pub(super) fn way(&self, asked: &Asked) -> Result<Way, String> {
+        self.first_way(asked, |_| true)
+    }
+
+    /// The same for a form: at a terminal there is none.
+    pub(super) fn way_to_fill(&self, asked: &Asked) -> Result<Way, String> {
+        self.first_way(asked, |carrier| !matches!(carrier, Carrier::Terminal(_)))
+    }
+
+    fn first_way(&self, asked: &Asked, is_one: fn(&Carrier) -> bool) -> Result<Way, String> {
         let settings = &self.asking.settings;
         let mut not = Vec::new();
-        for carrier in &settings.order {
+        for carrier in settings.order.iter().filter(|carrier| is_one(carrier)) {
             let way = match carrier {
                 Carrier::Library(asker) => {
                     let (asker, how) = (Arc::clone(asker), "library");
@@ -101,6 +113,15 @@ impl Inner {
         can.then_some(Way::Result).ok_or(cannot)
     }
 
+    /// What forms may hold where a person is reached this way.
+    pub(super) fn revision(&self, way: &Way) -> Revision {
+        let of_client = self.asking.client().and_then(|client| client.revision);
+        match way {
+            Way::Asker(Reach { how: "client", .. }) => of_client.unwrap_or(Revision::V2025_06_18),
+            Way::Asker(..) | Way::Result => Revision::V2026_07_28,
+        }
+    }
+
     /// What the client can, by its handshake.
     pub(super) fn note_client(&self, request: &Request, frame: &Frame) {
         #[derive(Deserialize)]
@@ -120,8 +141,11 @@ impl Inner {
         let has_form = has_form(offered.as_ref().and_then(|offered| offered.capabilities.get("elicitation")));
         // A stateless revision has no requests of the server's, whatever a handshake agreed on.
         let has_requests = (ASKS_SINCE..mcp::MODERN).contains(&version.as_str());
-        *self.asking.client() =
-            Some(ClientCan { ask: has_form && has_requests, too_old: has_form && !has_requests });
+        *self.asking.client() = Some(ClientCan {
+            ask: has_form && has_requests,
+            too_old: has_form && !has_requests,
+            revision: Revision::of(&version),
+        });
     }
 }
 
@@ -145,6 +169,15 @@ impl Asker for ClientAsker {
             let params = mcp::approval_form(&question.text(), None).to_string();
             let answer = injector.request_client("elicitation/create", Some(&params), deadline).await;
             Reply::of_answer(answer, &limits).into()
+        })
+    }
+
+    fn fill(&self, form: FormQuestion) -> Filling {
+        let (injector, deadline, limits) = (self.injector.clone(), self.deadline, self.limits.clone());
+        Box::pin(async move {
+            let params = form.params(None);
+            let answer = injector.request_client("elicitation/create", Some(&params), deadline).await;
+            Filled::of_answer(answer, &limits)
         })
     }
 

@@ -49,26 +49,7 @@ impl Inner {
         // What the model reads may be kept in a transcript: it learns what is wrong, not the secret again.
         let secrets = redact::secrets(&decision.arguments);
         let text = redact::without(text, &secrets);
-        let said = |why: &str| clip_to(&redact::without(why, &secrets), REASON_CHARS_MAX).into_owned();
-        let mut machine = json!({
-            "outcome": decision.outcome.to_string(),
-            "tool": clip(&decision.tool),
-            "failed": decision.failed().collect::<Vec<_>>(),
-            "reasons": decision.reasons().map(said).collect::<Vec<_>>(),
-            "approvalKey": decision.approval_key,
-            "executed": false,
-        });
-        if let (Some(members), None) = (machine.as_object_mut(), decision.failed().next()) {
-            // Nothing failed: what the call is held for could not be evaluated.
-            members.insert("unevaluated".into(), decision.held_by().collect());
-        }
-        if let (Some(members), Some(asked)) = (machine.as_object_mut(), asked) {
-            members.insert("asked".into(), asked.into());
-        }
-        if let (Some(members), Some(recorded)) = (machine.as_object_mut(), &receipt.recorded) {
-            members.insert("record".into(), recorded.sequence.into());
-            members.insert("hash".into(), recorded.hash.to_string().into());
-        }
+        let machine = machine(receipt, asked, &secrets);
         let frame = refusal_frame(request, &text, &machine);
         self.answered_here(receipt.sequence, event::How::Refused, frame)
     }
@@ -231,6 +212,32 @@ fn broken_text(incident: &str) -> String {
     format!(
         "Framegate could not judge this (incident {incident}; its log says why). Nothing was sent to the server."
     )
+}
+
+/// A refusal for programs.
+pub(super) fn machine(receipt: &Receipt, asked: Option<&str>, secrets: &[String]) -> serde_json::Value {
+    let decision = &*receipt.decision;
+    let said = |why: &str| clip_to(&redact::without(why, secrets), REASON_CHARS_MAX).into_owned();
+    let mut machine = json!({
+        "outcome": decision.outcome.to_string(),
+        "tool": clip(&decision.tool),
+        "failed": decision.failed().collect::<Vec<_>>(),
+        "reasons": decision.reasons().map(said).collect::<Vec<_>>(),
+        "approvalKey": decision.approval_key,
+        "executed": false,
+    });
+    if let (Some(members), None) = (machine.as_object_mut(), decision.failed().next()) {
+        // Nothing failed: what the call is held for could not be evaluated.
+        members.insert("unevaluated".into(), decision.held_by().collect());
+    }
+    if let (Some(members), Some(asked)) = (machine.as_object_mut(), asked) {
+        members.insert("asked".into(), asked.into());
+    }
+    if let (Some(members), Some(recorded)) = (machine.as_object_mut(), &receipt.recorded) {
+        members.insert("record".into(), recorded.sequence.into());
+        members.insert("hash".into(), recorded.hash.to_string().into());
+    }
+    machine
 }
 
 /// A refusal as the client's model is shown it.

@@ -27,9 +27,10 @@ use super::answers::Answer;
 use super::asking::{Asked, Basis, Said, question};
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::cuts::{RESPONSES, STATE, cuts, others};
+use super::form_frame::as_sent;
 use super::reach::CLIENT_USER;
 use super::shared::Inner;
-use crate::approve::{Carried, Claim, Going, Kept, Mark, Question, Reply, Waiting};
+use crate::approve::{Carried, Claim, FormAnswer, Going, Kept, Mark, Question, Reply, Waiting};
 use crate::calls::Level;
 use crate::desk::now_ms;
 use crate::mcp;
@@ -86,6 +87,7 @@ impl Inner {
 
     fn send_question(&self, asked: Asked, question: &Question) -> Verdict {
         let Asked { request, read, guard, receipt, basis } = asked;
+        let fill = basis.filling.fill;
         let Some(call) = read.call() else {
             return self.internal(&request, "a call without a name was read");
         };
@@ -94,7 +96,11 @@ impl Inner {
         let until = now.checked_add(self.asking.settings.state_timeout).unwrap_or(now);
         // By value they are the same where nothing was repaired; a large one is not hashed again.
         let is_as_sent = receipt.decision.edits.is_empty();
-        let key = if is_as_sent { receipt.decision.call } else { as_sent(&call) };
+        let key = match &fill {
+            Some(fill) => fill.call,
+            None if is_as_sent => receipt.decision.call,
+            None => as_sent(&call),
+        };
         let mut nonce = [0; 16];
         crate::recorder::entropy(&mut nonce);
         let mut claim = Claim::new(nonce, ms(until), &key, &receipt.decision.approval_key);
@@ -112,6 +118,8 @@ impl Inner {
             until,
             asked: basis.asked + 1,
             kept: basis.kept,
+            form: None,
+            fill: fill.map(|fill| Arc::clone(&fill.answer)),
         };
         let waits = self.asking.rounds().wait(nonce, waiting, now);
         if let Err(why) = waits {
@@ -139,21 +147,22 @@ impl Inner {
         let ours = state.and_then(Value::as_str).filter(|state| seal.is_ours(state));
         let reply = responses.and_then(|responses| responses.get(seal.key()));
         if ours.is_none() && reply.is_none() {
-            return Retried::Now(self.servers_round(request, &call).into());
+            let (basis, fill) = self.servers_round(request, &call);
+            return Retried::Now(self.refilled((request, read), fill, basis.into()));
         }
         match self.sealed(ours, &as_sent(&call)) {
-            Ok(Sealed::Mine(opened)) => Retried::Now(self.opened(request, &call, Ok(opened))),
+            Ok(Sealed::Mine(opened)) => Retried::Now(self.opened((request, read), &call, Ok(opened))),
             Ok(Sealed::Shared { opened, nonce, until_ms }) => {
                 let (inner, request, read) = (Arc::clone(self), request.clone(), Arc::clone(read));
                 Retried::Later(Box::pin(async move {
                     let opened = inner.unspent(opened, nonce, until_ms).await;
                     match read.call() {
-                        Some(call) => inner.opened(&request, &call, opened),
+                        Some(call) => inner.opened((&request, &read), &call, opened),
                         None => Settling::Judge(Arc::clone(&inner.asking.nothing)),
                     }
                 }))
             }
-            Err(bad) => Retried::Now(self.opened(request, &call, Err(bad))),
+            Err(bad) => Retried::Now(self.opened((request, read), &call, Err(bad))),
         }
     }
 
@@ -177,7 +186,12 @@ impl Inner {
     }
 
     /// What is ours is cut out, and what was the server's before is put back; then the reply counts, if there is one.
-    fn opened(&self, request: &Request, call: &Call<'_>, opened: Result<Opened, &'static str>) -> Settling {
+    fn opened(
+        self: &Arc<Self>,
+        (request, read): (&Request, &Arc<ClientFrame>),
+        call: &Call<'_>,
+        opened: Result<Opened, &'static str>,
+    ) -> Settling {
         let (state, responses) = (call.params.get(STATE), call.params.get(RESPONSES));
         let seal = &self.asking.seal;
         let is_ours = state.and_then(Value::as_str).is_some_and(|state| seal.is_ours(state));
@@ -200,11 +214,19 @@ impl Inner {
         kept.responses = kept.responses.or(before.responses);
         kept.state = before.state;
         let cuts = cuts(call.params, true, seal.key(), &kept);
+        let basis = Basis { cuts, kept, ..Basis::default() };
+        if let Opened::Here(waiting) = &opened
+            && let Some(form) = &waiting.form
+        {
+            return self.form_replied((request, read), waiting, form, reply, basis);
+        }
         let none = || Reply::Unavailable("the retry brings no answer to the question".into());
         let reply = reply.map_or_else(none, Reply::of_result);
-        let basis = Basis { cuts, kept, ..Basis::default() };
         match opened {
-            Opened::Here(waiting) => self.replied(request, *waiting, reply, basis),
+            Opened::Here(waiting) => {
+                let fill = waiting.fill.clone();
+                self.refilled((request, read), fill, self.replied(request, *waiting, reply, basis))
+            }
             Opened::Elsewhere(carried) => replied_elsewhere(request, &carried, reply, basis),
         }
     }
@@ -237,23 +259,27 @@ impl Inner {
         self.unapproved(&of.request, &of.guard, &of.receipt, said)
     }
 
-    /// A retry that is between the client and the server. If the call was approved, it still is.
-    fn servers_round(&self, request: &Request, call: &Call<'_>) -> Basis {
+    /// A retry that is between the client and the server. If the call was approved, it still is; what a person gave
+    /// that it lacked, it lacks again.
+    fn servers_round(&self, request: &Request, call: &Call<'_>) -> (Basis, Option<Arc<FormAnswer>>) {
         let (state, responses) = (call.params.get(STATE), call.params.get(RESPONSES));
         let mark = match state {
             Some(state) => state.as_str().map(|state| Mark::State(state.to_owned())),
             None => responses
                 .map(|responses| Mark::Keys(responses.members().map(|(key, _)| key.to_owned()).collect())),
         };
-        let approval = mark
+        let going = mark
             .filter(|_| self.asking.rounds().has_going())
             .and_then(|mark| self.asking.rounds().next_round(&as_sent(call), &mark, Instant::now()));
-        Basis {
-            said: approval.is_some().then_some("approved in an earlier round"),
-            approval: approval.map(|approval| rebound(approval, request)),
-            kept: Kept { state: state.map(text), responses: responses.map(text) },
-            ..Basis::default()
-        }
+        let (approval, fill) = going.map_or((None, None), |going| (going.approval, going.fill));
+        let said = match (&approval, &fill) {
+            (Some(_), _) => Some("approved in an earlier round"),
+            (None, Some(_)) => Some("completed in an earlier round"),
+            (None, None) => None,
+        };
+        let approval = approval.map(|approval| rebound(approval, request));
+        let kept = Kept { state: state.map(text), responses: responses.map(text) };
+        (Basis { said, approval, kept, ..Basis::default() }, fill)
     }
 
     /// The question that a state of ours belongs to. It is taken: no state is good twice.
@@ -285,8 +311,15 @@ impl Inner {
         }
     }
 
-    /// The server asks more about a call that was approved: its next round is not asked about. Whether it does.
-    pub(super) fn goes_on(&self, request: &Request, frame: &Frame, approval: Approval) -> bool {
+    /// The server asks more about a call that was approved or completed: its next round is not asked about. Whether
+    /// it does.
+    pub(super) fn goes_on(
+        &self,
+        request: &Request,
+        frame: &Frame,
+        approval: Option<Approval>,
+        fill: Option<Arc<FormAnswer>>,
+    ) -> bool {
         #[derive(Deserialize)]
         struct Asks<'a> {
             #[serde(rename = "resultType")]
@@ -312,7 +345,7 @@ impl Inner {
             (None, None) => return false,
         };
         let call = CallKey::of(tool, arguments.unwrap_or_else(|| none.root()));
-        self.asking.rounds().goes_on(Going { call, mark, approval, since: Instant::now() });
+        self.asking.rounds().goes_on(Going { call, mark, approval, fill, since: Instant::now() });
         true
     }
 }
@@ -329,16 +362,10 @@ fn replied_elsewhere(request: &Request, carried: &Carried, reply: Reply, basis: 
 }
 
 /// A time by the clock of the day, which other processes know too.
-fn ms(at: Instant) -> u64 {
+pub(super) fn ms(at: Instant) -> u64 {
     let to_come = at.saturating_duration_since(Instant::now());
     let to_come = i64::try_from(to_come.as_millis()).unwrap_or(i64::MAX);
     u64::try_from(now_ms().saturating_add(to_come)).unwrap_or(0)
-}
-
-/// The call as the client sent it.
-fn as_sent(call: &Call<'_>) -> CallKey {
-    let none = Document::empty_object();
-    CallKey::of(call.name, call.arguments.unwrap_or_else(|| none.root()))
 }
 
 /// The same yes for the request that the call goes on as: in this revision no id stays.

@@ -15,7 +15,7 @@ use framegate_pump::{Handle, Injector, Ticket};
 use tokio::sync::watch;
 
 use super::asking::AskState;
-use crate::approve::AskSettings;
+use crate::approve::{AskSettings, FormAnswer};
 use crate::calls::{CallLog, Level};
 use crate::noise::DivertNoise;
 use crate::stderr::Stderr;
@@ -101,6 +101,8 @@ pub(super) struct Sent {
     pub(super) is_out: bool,
     /// Where it is recorded, and what was decided.
     pub(super) receipt: Option<Receipt>,
+    /// What a person gave that its client does not send.
+    pub(super) fill: Option<Arc<FormAnswer>>,
 }
 
 impl Bridge {

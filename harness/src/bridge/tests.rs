@@ -1,6 +1,7 @@
 //! A bridge in a pump, between a client and a server that are both the test.
 
 mod asking;
+mod forms;
 mod ids;
 mod listings;
 mod records;
