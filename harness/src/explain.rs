@@ -21,12 +21,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use framegate_guard::form::Revision;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step, Stepped};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::Session;
 use framegate_guard::world::World;
-use framegate_guard::{Call, Decision, Facts, Guard, Outcome};
+use framegate_guard::{Call, Decision, Facts, Guard, Incomplete, Outcome};
 use framegate_pump::Frame;
 
 use crate::wire::{self, ClientFrame};
@@ -71,6 +72,8 @@ pub(crate) struct Decided {
     pub(crate) message: String,
     /// What of it says what to do next.
     pub(crate) advice: String,
+    /// What a person would be asked for, or why not; nothing for a call that lacks nothing, or more.
+    pub(crate) asks: Option<String>,
     /// What a test expects.
     pub(crate) expect: Option<Document>,
 }
@@ -160,7 +163,8 @@ impl Player {
             }
         }
         let (message, advice) = self.said(&decision);
-        Ok(Decided { decision, sent, message, advice, expect })
+        let asks = self.asks(&decision);
+        Ok(Decided { decision, sent, message, advice, asks, expect })
     }
 
     /// The call as an MCP client would send it, read as the bridge reads it.
@@ -183,6 +187,19 @@ impl Player {
                 Err(format!("the call cannot be read for certain: {why}"))
             }
         }
+    }
+
+    /// A client that can ask in every way is assumed.
+    fn asks(&self, decision: &Decision) -> Option<String> {
+        if decision.missing.is_empty() {
+            return None;
+        }
+        Some(match self.guard.form(decision, Some(Revision::V2026_07_28)) {
+            Ok(form) => format!("would ask for: {}", form.names().join(", ")),
+            Err(Incomplete { outcome, names }) => {
+                format!("would not ask for {}: {}", names.join(", "), outcome.message(&names))
+            }
+        })
     }
 
     /// The message to the model, and its part that says what to do.

@@ -237,7 +237,7 @@ fn options_are_those_in_force_after_merging() {
     let output = run(folder.path(), &["explain", "--policy", "p.yaml", "--options"], tools);
     assert_eq!(
         text(&output.stdout),
-        "pay: arguments coerce, undeclared refuse, invisible {\"*\":\"refuse\",\"note\":\"allow\"}, schema of the server, mode enforce\nread: not offered\n"
+        "pay: arguments coerce, missing ask, undeclared refuse, invisible {\"*\":\"refuse\",\"note\":\"allow\"}, schema of the server, mode enforce\nread: not offered\n"
     );
 }
 
@@ -297,7 +297,7 @@ p.yaml: no errors, 1 warning
         })
     );
     let (_, said) = checked(policy, &["--tools"]);
-    let options = "    arguments strict, undeclared schema, invisible refuse, schema of the policy, mode enforce\n      rule mine (otherwise deny): No.\n";
+    let options = "    arguments strict, missing ask, undeclared schema, invisible refuse, schema of the policy, mode enforce\n      rule mine (otherwise deny): No.\n";
     assert!(said.contains(options), "{said}");
 }
 

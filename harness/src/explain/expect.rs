@@ -6,8 +6,8 @@ use super::Decided;
 use super::event::{listed, shown};
 
 /// Keys that must be equal, by value: `1.0` and `1` are one number.
-const EQUAL: [&str; 9] =
-    ["outcome", "would", "tool", "id", "failed", "evidence", "sent", "state", "policy_only"];
+const EQUAL: [&str; 10] =
+    ["outcome", "would", "tool", "id", "failed", "evidence", "sent", "state", "policy_only", "missing"];
 /// Texts that must contain what is expected.
 const CONTAINED: [&str; 2] = ["message", "advice"];
 /// Each text expected must be contained in one of those that came; an empty list expects none.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use framegate_guard::finding::{Effect, Evidence, Finding};
 use framegate_guard::policy::{
-    Approve, Arguments, Invisible, InvisibleBy, Mode, Remember, ToolOptions, Undeclared,
+    Approve, Arguments, Ask, Invisible, InvisibleBy, Missing, Mode, Remember, ToolOptions, Undeclared,
 };
 use framegate_guard::refusal::OnFailure;
 use framegate_guard::{Guard, Outcome};
@@ -38,6 +38,7 @@ impl Decided {
             ("advice", json!(self.advice)),
             ("policy_only", json!(decision.policy_only())),
             ("approval_key", json!(decision.approval_key)),
+            ("missing", json!(decision.missing)),
         ];
         let mut line = String::from("{");
         for (key, value) in members {
@@ -59,6 +60,7 @@ impl Decided {
         };
         lines.extend(decision.changes.iter().map(changed));
         lines.extend(decision.deciding().map(|finding| format!("  why: {}", because(finding))));
+        lines.extend(self.asks.as_ref().map(|asks| format!("  {asks}")));
         let next = self.advice.lines().map(|line| line.strip_prefix("- ").unwrap_or(line));
         lines.extend(next.map(|line| format!("  next: {line}")));
         lines.iter().map(|line| visible(line)).collect::<Vec<_>>().join("\n")
@@ -142,6 +144,8 @@ impl<'g> Options<'g> {
             "invisible": invisible_by(&options.invisible),
             "schema": schema(&options),
             "mode": mode(self.mode(&options)),
+            "missing": missing(options.missing()),
+            "ask": ask(&options.ask),
         })
     }
 
@@ -157,8 +161,9 @@ impl<'g> Options<'g> {
     pub(crate) fn text_in_force(&self) -> String {
         let Some(options) = self.in_force() else { return String::new() };
         let mut lines = vec![format!(
-            "arguments {}, undeclared {}, invisible {}, schema of the {}, mode {}",
+            "arguments {}, missing {}, undeclared {}, invisible {}, schema of the {}, mode {}",
             arguments(options.arguments),
+            missing(options.missing()),
             undeclared(options.undeclared),
             match invisible_by(&options.invisible) {
                 Value::String(word) => word,
@@ -203,6 +208,26 @@ fn arguments(arguments: Arguments) -> &'static str {
         Arguments::Coerce => "coerce",
         Arguments::Unchecked => "unchecked",
     }
+}
+
+fn missing(missing: Missing) -> &'static str {
+    match missing {
+        Missing::Ask => "ask",
+        Missing::Pass => "pass",
+        Missing::Refuse => "refuse",
+    }
+}
+
+/// What the policy says of how it is asked; of fields, as the keywords that their forms have.
+fn ask(ask: &Ask) -> Value {
+    let fields: serde_json::Map<String, Value> =
+        ask.fields.iter().map(|(name, field)| (name.clone(), field.document().root().to_serde())).collect();
+    json!({
+        "message": ask.message,
+        "required": ask.required,
+        "empty": if ask.empty_is_missing { "missing" } else { "value" },
+        "fields": fields,
+    })
 }
 
 fn undeclared(undeclared: Undeclared) -> &'static str {

@@ -166,20 +166,51 @@ fn a_tool_that_changes_after_it_was_listed_asks() {
 
 #[test]
 fn the_options_in_force_are_those_after_merging() {
-    let policy = "framegate: 1\ndefaults: { undeclared: refuse }\ntools:\n  'p*': { arguments: coerce, invisible: { note: allow } }\nrules:\n  - { name: small, that: args.amount <= 10, otherwise: ask, because: Only small sums. }\n";
+    let policy = "framegate: 1\ndefaults: { undeclared: refuse }\ntools:\n  'p*': { arguments: coerce, missing: refuse, ask: { required: [to], fields: { to: { title: To } } }, invisible: { note: allow } }\nrules:\n  - { name: small, that: args.amount <= 10, otherwise: ask, because: Only small sums. }\n";
     let mut player = player(policy);
     player.play(event::read(FILES.as_bytes()).unwrap()).unwrap();
     let text: Vec<String> = options(player.guard()).map(|tool| tool.text()).collect();
     assert_eq!(
         text,
         [
-            "pay: arguments coerce, undeclared refuse, invisible {\"*\":\"refuse\",\"note\":\"allow\"}, schema of the server, mode enforce\n  rule small (otherwise ask): Only small sums.",
+            "pay: arguments coerce, missing refuse, undeclared refuse, invisible {\"*\":\"refuse\",\"note\":\"allow\"}, schema of the server, mode enforce\n  rule small (otherwise ask): Only small sums.",
             "read: not offered",
         ]
     );
     let json: Vec<serde_json::Value> =
         options(player.guard()).map(|tool| serde_json::from_str(&tool.json()).unwrap()).collect();
     assert_eq!(json[0]["options"]["arguments"], "coerce");
+    assert_eq!(json[0]["options"]["missing"], "refuse");
+    let ask = serde_json::json!({"message": null, "required": ["to"], "empty": "value", "fields": {"to": {"title": "To"}}});
+    assert_eq!(json[0]["options"]["ask"], ask);
     assert_eq!(json[0]["rules"][0]["name"], "small");
     assert_eq!(json[1], serde_json::json!({"tool": "read", "offered": false}));
+}
+
+#[test]
+fn a_call_that_a_person_would_complete_says_what_they_would_be_asked_for() {
+    let tools = r#"{"tools":[{"name":"book","inputSchema":{"type":"object","properties":{"to":{"type":"string"},"n":{"type":"integer"},"pin":{"type":"string"},"o":{"type":"object"}},"required":["to","n"]}}]}"#;
+    let said = |options: &str, arguments: &str| {
+        let mut player = player(&format!("framegate: 1\ntools: {{ book: {options} }}\n"));
+        player.play(event::read(tools.as_bytes()).unwrap()).unwrap();
+        let call = format!(r#"{{"call":{{"name":"book","arguments":{arguments}}}}}"#);
+        match player.play(event::read(call.as_bytes()).unwrap()).unwrap() {
+            Played::Decided(decided) => (decided.decision.outcome, decided.text("x:1"), decided.json()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (outcome, text, json) = said("{}", r#"{"to":"x"}"#);
+    assert_eq!(outcome, Outcome::Deny, "as long as nobody completes it");
+    assert!(text.contains("\n  would ask for: n\n"), "{text}");
+    assert!(json.contains(r#""missing":["n"]"#), "{json}");
+    let text = said("{ ask: { required: [pin] } }", "{}").1;
+    assert!(text.contains("\n  would not ask for pin: Tool call blocked because "), "{text}");
+    let text = said("{ ask: { required: [o] } }", "{}").1;
+    assert!(text.contains("\n  would not ask for to, n, o: The user cannot be asked for these in a form: `o`: it is an object"), "{text}");
+    let text = said("{ missing: refuse }", "{}").1;
+    assert!(text.contains("\n  would not ask for to, n: The call lacks required arguments."), "{text}");
+    for complete in [r#"{"to":"x","n":1}"#, r#"{"to":7}"#] {
+        let (_, text, json) = said("{}", complete);
+        assert!(!text.contains("would ask") && json.contains(r#""missing":[]"#), "{text}");
+    }
 }
