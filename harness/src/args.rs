@@ -66,6 +66,8 @@ pub(crate) enum Command {
     /// Print a policy to start from; with a server's command, one that names the tools it really lists
     #[command(after_help = INIT_EXAMPLES)]
     Init(InitArgs),
+    /// Write the policy that says what another tool's configuration said
+    Import(ImportArgs),
     /// Check a policy file; with a server's command, against the tools it really lists
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -128,6 +130,17 @@ Tools that the server calls read-only are let through, all others are commented 
 addresses get a rule. Read it, change it, then: framegate check framegate.yaml -- SERVER
 
 Exit codes: 0 written; 74 FILE is there already or cannot be written; otherwise as `framegate run`, when the server does not start";
+
+const PROXY_EXAMPLES: &str = "Examples:
+  framegate import elicitation-proxy config.yaml
+  framegate import elicitation-proxy config.yaml -o framegate.yaml
+
+The policy goes to FILE, or to stdout. The entry for the client's configuration that replaces the old one goes to stdout
+after it, or to stderr where the policy is on stdout. What could not be carried over is named on stderr, with its line:
+`upstream.url`, `proxy.name`, and keys that had no effect there either (`ambiguous_if`, `confirm_if`).
+
+Exit codes: 0 written; 74 a file cannot be read, or FILE is there already or cannot be written; 78 the configuration
+cannot be used";
 
 const CHECK_EXAMPLES: &str = "Examples:
   framegate check framegate.yaml
@@ -205,8 +218,8 @@ const RUN_EXAMPLES: &str = "Examples:
   framegate run --record session.jsonl -- uvx mcp-server-git
   framegate run --quiet --noise stderr --env LOG=1 -- ./server --stdio
 
-A call that the policy wants a person to decide on waits for the client's user, who is asked by elicitation; a client
-that has none gets a refusal with that reason.
+A call that the policy wants a person to decide on waits for the client's user, who is asked by elicitation; so does one
+that lacks required arguments, which are asked for. A client that has no elicitation gets a refusal with that reason.
 
 Exit codes:
   0      the session ended cleanly
@@ -485,6 +498,33 @@ pub(crate) struct InitArgs {
     /// The server's command and its arguments: it is started once and asked for its tools
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// `framegate import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub(crate) from: ImportFrom,
+}
+
+/// What can be imported.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportFrom {
+    /// Of mcp-elicitation-proxy 0.1: asking for missing arguments
+    #[command(after_help = PROXY_EXAMPLES)]
+    ElicitationProxy(ProxyArgs),
+}
+
+/// `framegate import elicitation-proxy`.
+#[derive(Debug, Args)]
+pub(crate) struct ProxyArgs {
+    /// Its configuration file
+    #[arg(value_name = "CONFIG")]
+    pub(crate) config: PathBuf,
+
+    /// Write the policy to FILE, which must not be there yet [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// `framegate check`.

@@ -4,12 +4,11 @@ mod draft;
 mod guess;
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use self::draft::Draft;
 use super::ask;
+use super::new_file;
 use super::out::{Failure, Out};
 use crate::args::InitArgs;
 use crate::exit::Exit;
@@ -23,9 +22,7 @@ pub(crate) fn main(args: &InitArgs) -> Exit {
 
 fn init(args: &InitArgs) -> Result<(), Failure> {
     // Before the server is started for nothing.
-    if let Some(path) = args.output.as_deref().filter(|path| path.exists()) {
-        return Err(is_there(path));
-    }
+    args.output.as_deref().map_or(Ok(()), new_file::is_free)?;
     let text = if args.command.is_empty() {
         draft::blank()
     } else {
@@ -43,28 +40,8 @@ fn init(args: &InitArgs) -> Result<(), Failure> {
     }
 }
 
-fn is_there(path: &Path) -> Failure {
-    let text = format!(
-        "`{}` is there already and is not overwritten: give another name, or remove it",
-        path.display()
-    );
-    Failure { exit: Exit::File, text }
-}
-
 fn write_new(path: &Path, text: &str, args: &InitArgs) -> Result<(), Failure> {
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    match written {
-        Ok(()) => {}
-        Err(why) if why.kind() == io::ErrorKind::AlreadyExists => return Err(is_there(path)),
-        Err(why) => {
-            let text = format!("`{}` cannot be written: {why}", path.display());
-            return Err(Failure { exit: Exit::File, text });
-        }
-    }
+    new_file::write(path, text)?;
     let file = word(path.as_os_str());
     let server = if args.command.is_empty() { "SERVER".to_owned() } else { words(&args.command) };
     let next = format!("wrote {file}; read it, then: framegate check {file} -- {server}");

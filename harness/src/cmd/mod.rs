@@ -6,9 +6,11 @@ mod ask;
 mod check;
 mod demo_server;
 mod explain;
+mod import;
 mod init;
 mod log;
 mod man;
+mod new_file;
 mod out;
 mod pending;
 mod replay;
@@ -38,6 +40,7 @@ pub(crate) fn main() -> Exit {
         Command::Run(args) => run::main(*args, cli.color.on(std::io::stderr().is_terminal())),
         Command::Try(args) => try_out::main(&args, cli.color.on(std::io::stdout().is_terminal())),
         Command::Init(args) => init::main(&args),
+        Command::Import(args) => import::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Test(args) => test::main(&args),
