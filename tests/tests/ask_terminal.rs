@@ -119,7 +119,10 @@ fn a_yes_at_a_terminal_sends_the_very_bytes_and_the_model_never_sees_how() {
     let id = desk.waiting();
     session.ask(&ping("2"), "2");
     assert_eq!(session.server_got_count("touch"), 0, "nothing is sent before the yes");
-    session.wait_stderr(&format!("framegate approve {id}"));
+    let store = desk.path("r.db").display().to_string();
+    session.wait_stderr(&format!(
+        "framegate approve {id} --store {store} (framegate pending --store {store} shows it)"
+    ));
     let pending = shown(&desk.without_terminal(&["pending"]));
     assert!(pending.starts_with(&id), "{pending}");
     let done = desk.approve(&id, &["--note", "asked ada"]);
@@ -495,4 +498,29 @@ fn a_whole_tool_is_approved_only_where_the_policy_says_so_and_only_rules_ask() {
     assert_eq!(text(&session.call("2", "touch", r#"{"a":2}"#)), "ran touch");
     assert_eq!(decision(&session.call("3", "free", "{}"))["outcome"], Value::Null);
     session.end();
+}
+
+#[test]
+fn a_yes_is_for_the_question_of_one_process() {
+    let desk = desk();
+    let (mut one, mut other) = (desk.start(POLICY, &[]), desk.start(POLICY, &["--terminal-timeout", "60"]));
+    one.open();
+    other.open();
+    // The very same call, to the same server, under the same policy, with the same id.
+    one.send(&call("1", "touch", r#"{"a":1}"#));
+    let first = desk.waiting();
+    other.send(&call("1", "touch", r#"{"a":1}"#));
+    let since = Instant::now();
+    while desk.pending().len() < 2 {
+        assert!(since.elapsed() < Duration::from_secs(15), "the second never waits");
+    }
+    assert!(desk.approve(&first, &[]).status.success());
+    assert_eq!(text(&one.wait("1")), "ran touch");
+    let second = desk.waiting();
+    assert_ne!(first, second);
+    assert_eq!(other.server_got_count("touch"), 0);
+    assert!(desk.without_terminal(&["deny", &second]).status.success());
+    assert_eq!(other.wait("1")["result"]["isError"], true);
+    one.end();
+    other.end();
 }

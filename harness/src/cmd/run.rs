@@ -165,6 +165,8 @@ fn asking(
     let desk = kept.map(|kept| &kept.desk);
     let state_key = match (&args.state_key, desk) {
         (None, _) => None,
+        // Nothing asks; a variable may be meant for other servers.
+        (Some(_), None) if guard.is_none() => None,
         (Some(_), None) => {
             let text = "--state-key needs a record that the processes share, so that an answer is used once: add --store FILE";
             return Err((text.into(), Exit::Usage));

@@ -12,7 +12,7 @@ use std::time::Duration;
 use ed25519_dalek::VerifyingKey;
 use tokio::sync::oneshot;
 
-use super::file::{DeskFile, now_ms};
+use super::file::{DeskFile, beside, now_ms};
 use super::row::{Row, State};
 use super::run::{Message, Question, Wanted};
 use super::signed::{Approval, Asked, Standing};
@@ -91,9 +91,10 @@ impl Keeper {
         match asked {
             Ok((id, text)) => {
                 let seconds = limit.as_secs_f64();
+                let store = self.store_option();
                 // People read this; no text for the model has the name, or the command.
                 let line = format!(
-                    "a call of `{}` waits {seconds} s for an approval: framegate approve {id} (framegate pending shows it)",
+                    "a call of `{}` waits {seconds} s for an approval: framegate approve {id}{store} (framegate pending{store} shows it)",
                     crate::clip::clip(&body.tool)
                 );
                 self.log.say(Level::Warn, &line);
@@ -105,6 +106,16 @@ impl Keeper {
                 let why = "the question could not be put to the approver".to_owned();
                 let _ = answer.send(Reply::Unavailable(why).into());
             }
+        }
+    }
+
+    /// What whoever answers has to type beside, where the record is not the usual one.
+    fn store_option(&self) -> String {
+        let usual = crate::store_path::default_path().map(|record| beside(&record));
+        let path = self.path.to_string_lossy();
+        match path.strip_suffix("-asks") {
+            Some(record) if usual.as_ref() != Some(&self.path) => format!(" --store {record}"),
+            _ => String::new(),
         }
     }
 
