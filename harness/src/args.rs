@@ -146,6 +146,7 @@ const LOG_EXAMPLES: &str = "Examples:
   framegate log
   framegate log --follow
   framegate log --outcome deny --since 24h -n 0
+  framegate log --rule inside_work --since 2026-01-30 --until 2026-01-31
   framegate log --tool 'write_*' --session 12 --json record.db
   framegate log --json --all record.db > record.jsonl
 
@@ -157,8 +158,10 @@ Exit codes: 0 all was read; 65 the record is damaged or none of ours; 74 it cann
 const SHOW_EXAMPLES: &str = "Examples:
   framegate show 4711
   framegate show 4711 record.db --arguments full
+  framegate show --json 4711 record.db
 
-The number is that of `framegate log`, or of any other record.
+The number is that of `framegate log`, or of any other record. A call that a person was asked about is shown with what
+came of it, and with the decision that was made anew after a yes.
 
 Exit codes: 0 it was shown; 65 there is no such record, or the file is damaged; 74 it cannot be opened";
 
@@ -535,9 +538,18 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "OUTCOME")]
     pub(crate) outcome: Option<ChosenOutcome>,
 
-    /// Only calls since then: 90s, 2h, 7d ago, or a time like 2026-01-31T12:00:00Z
+    /// Only calls that this rule or check decided, or would have (in monitor mode, on trial)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rule: Option<String>,
+
+    /// Only calls since then: 90s, 2h, 7d ago, a day like 2026-01-31, or a time: 2026-01-31T12:00:00Z, or without the
+    /// zone as the log shows it
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+
+    /// Only calls until then; of a day, all of it
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
 
     /// Only calls of the session with this number
     #[arg(long, value_name = "N")]
@@ -562,7 +574,7 @@ pub(crate) struct LogArgs {
     pub(crate) count: usize,
 
     /// Go on, and print each call when it ends
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "until")]
     pub(crate) follow: bool,
 
     /// Print each call as one JSON object a line
@@ -570,7 +582,7 @@ pub(crate) struct LogArgs {
     pub(crate) json: bool,
 
     /// With --json: every record of any kind, with its contents as they are kept
-    #[arg(long, requires = "json", conflicts_with_all = ["tool", "outcome", "since", "session", "follow", "count"])]
+    #[arg(long, requires = "json", conflicts_with_all = ["tool", "outcome", "rule", "since", "until", "session", "follow", "count"])]
     pub(crate) all: bool,
 
     /// What of the arguments is shown: nothing, all but what looks like a credential, or all
@@ -593,6 +605,10 @@ pub(crate) struct ShowArgs {
     /// The record's number
     #[arg(value_name = "ID", value_parser = record_number)]
     pub(crate) id: u64,
+
+    /// Print it as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 
     /// What is shown of arguments, of results and of what was said of them: nothing, all but what looks like a
     /// credential, or all

@@ -74,11 +74,9 @@ impl<'f> Replayer<'f> {
         for row in file.from(0) {
             let row = row?;
             match RowKind::of(&row) {
-                RowKind::Call => {
-                    take(self, RecordedCall { record: row.record()?, hash: row.hash, end: None })?
-                }
+                RowKind::Call => take(self, RecordedCall::of(&row)?)?,
                 RowKind::End | RowKind::Frame => self.retracer.see(&row.record()?),
-                RowKind::Aside | RowKind::Close | RowKind::Other => {}
+                RowKind::Approval | RowKind::Aside | RowKind::Close | RowKind::Other => {}
             }
         }
         Ok(())
