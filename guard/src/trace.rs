@@ -20,6 +20,7 @@ use crate::messages::Role;
 use crate::proposal::CallKey;
 use crate::schema::Edit;
 use crate::session::{Session, Window};
+use crate::world::{Beyond, World};
 
 /// How the server had listed the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +62,9 @@ pub struct Trace {
     pub window: Window,
     /// What was kept of it.
     pub messages: Vec<(Option<Role>, String)>,
+    /// Why it is not known what was said, where it is not: a rule that reads it is unknown then, whatever
+    /// `messages` holds.
+    pub unheard: Option<String>,
     /// The calls made before.
     pub made: Vec<CallKey>,
     /// Whether [`Guard::monitoring`] was set.
@@ -119,6 +123,7 @@ impl Trace {
             facts: guard.facts().iter().map(|(name, value)| (name.to_owned(), value.map(text))).collect(),
             window: session.window(),
             messages: session.messages().map(|(role, text)| (role, text.to_owned())).collect(),
+            unheard: session.unheard().map(str::to_owned),
             made: session.made().copied().collect(),
             is_monitoring: guard.is_set_to_monitor(),
             rust_rules: guard.rust_rules().iter().map(|rule| rule.name.clone()).collect(),
@@ -132,6 +137,9 @@ impl Trace {
             session.push(*role, text.clone());
         }
         self.made.iter().for_each(|call| session.record_made(*call));
+        if let Some(why) = &self.unheard {
+            session.set_unheard(why);
+        }
         session
     }
 }
@@ -156,12 +164,23 @@ impl Guard {
     /// # Errors
     /// [`Fault`] when the recorded arguments cannot be read.
     pub fn replay(&self, trace: &Trace) -> Result<Replayed, Fault> {
+        self.replay_in(trace, &trace.decision.answers)
+    }
+
+    /// The same, where paths of which the record says nothing lead where `stated` says.
+    ///
+    /// # Errors
+    /// [`Fault`] when the recorded arguments cannot be read.
+    pub fn replay_beyond(&self, trace: &Trace, stated: &dyn World) -> Result<Replayed, Fault> {
+        self.replay_in(trace, &Beyond { noted: &trace.decision.answers, stated })
+    }
+
+    fn replay_in(&self, trace: &Trace, world: &dyn World) -> Result<Replayed, Fault> {
         let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
         let arguments = Document::read(trace.arguments.clone(), &whole)?;
         let (facts, lost) = Facts::replayed(self.policy(), &trace.facts);
         let guard = self.as_of(trace, facts);
         let call = Call { tool: &trace.tool, id: trace.call_id.as_deref(), arguments: arguments.root() };
-        let world = &trace.decision.answers;
         let mut decision = guard.decide(&call, &trace.session(), &Snapshot::nothing(), world);
         if let Some(approval) = &trace.decision.approval {
             decision = decision.with_approval(approval.clone());

@@ -169,11 +169,13 @@ const REPLAY_EXAMPLES: &str = "Examples:
   framegate replay
   framegate replay --policy next.yaml --since 7d
   framegate replay --policy next.yaml --fact role=admin --json record.jsonl
+  framegate replay --policy next.yaml --path /srv/data --path .=/work
   framegate replay --learn --session 12 > draft.yaml
 
 Without --policy each decision is made again under the policy that made it; one that comes out otherwise is a fault. With
 --policy it says what would be newly denied, asked or allowed, by which rule, and which calls. Everything comes from the
-record: a fact or a path that was not asked for then is unknown, and such calls are told apart.
+record: a fact or a path that was not asked for then is unknown, and such calls are told apart. --path states where such
+paths lead, --disk looks them up where they may have changed since; the report says what rests on which.
 
 Exit codes: 0 all as recorded, or another policy was tried; 1 a decision is not the recorded one; 65 the record is damaged;
 74 it cannot be opened; 78 the policy cannot be used";
@@ -629,6 +631,15 @@ pub(crate) struct ReplayArgs {
 
     #[command(flatten)]
     pub(crate) facts: FactArgs,
+
+    /// With --policy: where a path leads of which the record says nothing, and all under it: /srv/data, /srv/link=/etc,
+    /// .=/work for where the server was started; repeatable
+    #[arg(long = "path", value_name = "PATH[=REAL]", requires = "policy")]
+    pub(crate) paths: Vec<String>,
+
+    /// With --policy: look up on today's disk where paths lead of which neither the record nor --path says it
+    #[arg(long, requires = "policy")]
+    pub(crate) disk: bool,
 
     /// Print a draft of a policy that allows what was allowed and little more
     #[arg(long, conflicts_with_all = ["policy", "json"])]

@@ -8,6 +8,7 @@
 //! * [`line`]: a call as a row for people, or as JSON.
 //! * [`again`]: decisions made again.
 //! * [`reach`]: which of another policy's rules are for any recorded tool.
+//! * [`stated`]: where paths lead of which a record says nothing.
 //! * [`learn`]: a policy from what was allowed.
 
 pub(crate) mod after;
@@ -19,3 +20,4 @@ pub(crate) mod learn;
 pub(crate) mod line;
 mod reach;
 pub(crate) mod reply;
+pub(crate) mod stated;
