@@ -2,6 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use super::error::StoreError;
+
 /// A SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Hash(pub [u8; 32]);
@@ -68,6 +70,9 @@ impl std::fmt::Display for Head {
 
 /// Random bytes that keep a commitment from being guessed; never used twice.
 pub type Salt = [u8; 16];
+
+/// Fills a buffer with random bytes, or says why there are none: then nothing is recorded.
+pub type Entropy = fn(&mut [u8]) -> Result<(), StoreError>;
 
 /// The hash of the record with this body after the one with the hash `before`; before the first: zeros.
 #[must_use]

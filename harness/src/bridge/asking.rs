@@ -19,6 +19,7 @@ use framegate_guard::Guard;
 use framegate_guard::decision::Approval;
 use framegate_guard::ledger::{Receipt, SessionKey};
 use framegate_guard::schema::Edit;
+use framegate_guard::store::StoreError;
 use framegate_guard::store::event::{ApprovalRecord, EndRecord, Event, How};
 use framegate_pump::{Hold, HoldKind, Request, Verdict};
 
@@ -47,10 +48,10 @@ pub(super) struct AskState {
 }
 
 impl AskState {
-    pub(super) fn new(settings: AskSettings, session: &SessionKey) -> AskState {
+    pub(super) fn new(settings: AskSettings, session: &SessionKey) -> Result<AskState, StoreError> {
         let mut secret = [0; 32];
-        crate::recorder::entropy(&mut secret);
-        AskState {
+        crate::recorder::entropy(&mut secret)?;
+        Ok(AskState {
             settings,
             seal: Seal::new(&secret, session),
             since: Instant::now(),
@@ -58,7 +59,7 @@ impl AskState {
             limit: Mutex::default(),
             rounds: Mutex::default(),
             client: Mutex::default(),
-        }
+        })
     }
 
     pub(super) fn rounds(&self) -> MutexGuard<'_, Rounds> {

@@ -161,6 +161,7 @@ mod tests {
             annotates: false,
             ask: crate::approve::AskSettings::default(),
         })
+        .unwrap()
     }
 
     #[tokio::test]

@@ -72,7 +72,13 @@ impl Inner {
         let is_as_sent = receipt.decision.edits.is_empty();
         let key = if is_as_sent { receipt.decision.call } else { as_sent(&call) };
         let mut nonce = [0; 16];
-        crate::recorder::entropy(&mut nonce);
+        if let Err(why) = crate::recorder::entropy(&mut nonce) {
+            let text = format!(
+                "{}\n(Nobody was asked: {why}, so the call was not made.)",
+                guard.message(&receipt.decision)
+            );
+            return self.refusal_of(&request, &text, &receipt, Some("not now"));
+        }
         let claim = Claim::new(nonce, self.ms(until), &key, &receipt.decision.approval_key);
         let state = seal.seal(&claim);
         let step = receipt.sequence;

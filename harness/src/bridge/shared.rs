@@ -9,6 +9,7 @@ use framegate_guard::json::Document;
 use framegate_guard::ledger::{Ledger, Receipt, SessionKey};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::Session;
+use framegate_guard::store::StoreError;
 use framegate_guard::world::World;
 use framegate_guard::{Facts, Guard};
 use framegate_pump::{Handle, Injector, Ticket};
@@ -105,14 +106,16 @@ pub(super) struct Sent {
 
 impl Bridge {
     /// A bridge that still needs the pump's handle: [`Bridge::start`].
-    #[must_use]
-    pub fn new(settings: BridgeSettings) -> Arc<Bridge> {
+    ///
+    /// # Errors
+    /// The system gives no random bytes: a client could forge its user's yes.
+    pub fn new(settings: BridgeSettings) -> Result<Arc<Bridge>, StoreError> {
         let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates, ask } =
             settings;
         let inner = Inner {
             guard: RwLock::new(Arc::new(guard)),
             ledger,
-            asking: AskState::new(ask, &key),
+            asking: AskState::new(ask, &key)?,
             key,
             world,
             log,
@@ -128,7 +131,7 @@ impl Bridge {
             shown: Mutex::default(),
             tasks: Mutex::default(),
         };
-        Arc::new(Bridge { inner: Arc::new(inner) })
+        Ok(Arc::new(Bridge { inner: Arc::new(inner) }))
     }
 
     /// Takes the handle by which the server is asked for its tools.
