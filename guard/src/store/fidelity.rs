@@ -342,7 +342,10 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!((totals.equal, totals.unequal, totals.frames), (1, 1, 4));
         let hidden = watched(&Entry::new("close").number("session", 2).raw("flow", "{\"c2s\":[3,99,null]}"));
-        assert!(matches!(hidden.0.as_slice(), [Found::Segment(Segment { received: None, .. })]), "{hidden:?}");
+        assert!(
+            matches!(hidden.0.as_slice(), [Found::Segment(Segment { received: None, .. })]),
+            "{hidden:?}"
+        );
         assert_eq!((hidden.1.equal, hidden.1.frames), (1, 3));
     }
 }

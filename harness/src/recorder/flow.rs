@@ -412,7 +412,9 @@ mod tests {
     fn no_running_hash_stands_over_a_frame_that_holds_a_secret_or_that_nobody_looked_at() {
         let text = |keep: Keep, frames: &[&str], lets_go: bool| {
             let mut segment = Segment { keep, ..Segment::default() };
-            frames.iter().for_each(|frame| segment.add(Side::Client, Bytes::copy_from_slice(frame.as_bytes())));
+            frames
+                .iter()
+                .for_each(|frame| segment.add(Side::Client, Bytes::copy_from_slice(frame.as_bytes())));
             if lets_go {
                 segment.let_go();
                 assert_eq!(segment.waiting_bytes(), 0);
