@@ -22,6 +22,11 @@ use crate::noise::DivertNoise;
 use crate::stderr::Stderr;
 use crate::wire;
 
+/// Tools that a policy is bound to before the next frame is read.
+const TOOLS_ON_THREAD_MAX: usize = 64;
+/// How often it is bound elsewhere, where the listing is another one each time.
+const OFF_THREAD_MAX: u32 = 8;
+
 /// A guard in front of one server, as the pump's interceptor. Cheap to share; see the module's picture.
 pub struct Bridge {
     pub(super) inner: Arc<Inner>,
@@ -148,16 +153,33 @@ impl Bridge {
     /// Puts another policy in force, from the next frame on. What is decided stays decided. A legacy client is
     /// told that its tool list may be old; in the modern era only who subscribed could be.
     ///
+    /// Binding it to thousands of tools takes a while, and is not done where this is polled.
+    ///
     /// # Errors
     /// What shows to be wrong with it beside the server's tools; the one before stays.
-    pub fn replace_policy(&self, policy: Policy, facts: Facts) -> Result<(), String> {
-        let (guard, warnings) = self.guard().under(policy, facts);
-        if !guard.faults().is_empty() {
-            return Err(guard.faults().join("\n"));
-        }
+    pub async fn replace_policy(&self, policy: Policy, facts: Facts) -> Result<(), String> {
+        let mut attempts = 0..OFF_THREAD_MAX;
+        let (guard, warnings) = loop {
+            let before = self.guard();
+            // Whoever changes it all the time must not keep the policy out for ever.
+            let is_here = before.tools().count() <= TOOLS_ON_THREAD_MAX || attempts.next().is_none();
+            let (guard, warnings) = if is_here {
+                before.under(policy.clone(), facts.clone())
+            } else {
+                let (of, policy, facts) = (Arc::clone(&before), policy.clone(), facts.clone());
+                let binding = tokio::task::spawn_blocking(move || of.under(policy, facts));
+                binding.await.map_err(|why| format!("it cannot be put in force: {why}"))?
+            };
+            if !guard.faults().is_empty() {
+                return Err(guard.faults().join("\n"));
+            }
+            // What it was bound to may have been another listing.
+            if self.inner.replace_guard(&before, guard) {
+                break (self.guard(), warnings);
+            }
+        };
         warnings.iter().for_each(|warning| self.say_lines(Level::Warn, warning));
         self.announce(&guard, "was read anew and is in force");
-        self.inner.set_guard(guard);
         let is_legacy = self.inner.opening().is_legacy();
         if let Some(injector) = self.inner.injector.get().filter(|_| is_legacy) {
             // A session that has ended needs no telling.
