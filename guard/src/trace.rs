@@ -20,6 +20,7 @@ use crate::messages::Role;
 use crate::proposal::CallKey;
 use crate::schema::Edit;
 use crate::session::{Session, Window};
+use crate::store::chain::hex;
 use crate::world::{Beyond, World};
 
 /// How the server had listed the tool.
@@ -213,7 +214,7 @@ fn compare(then: &Decision, now: &Decision) -> Vec<Difference> {
             found.push(Difference::new(what, then, now));
         }
     };
-    differ("policy", &hex(&then.policy), &hex(&now.policy));
+    differ("policy", &start(&then.policy), &start(&now.policy));
     differ("outcome", &then.outcome, &now.outcome);
     differ("outcome without monitoring", &then.would, &now.would);
     let text = |decision: &Decision| String::from_utf8_lossy(&decision.arguments).into_owned();
@@ -245,6 +246,7 @@ fn told(finding: &Finding) -> String {
     format!("{effect}{monitored}: {}", finding.reason)
 }
 
-fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+/// Enough of a digest to tell it from another.
+fn start(digest: &[u8; 32]) -> String {
+    hex(digest.first_chunk::<8>().map_or(&[], |start| start.as_slice()))
 }

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
 use super::FORMAT;
-use super::chain::{Entropy, Salt, link};
+use super::chain::{Entropy, Salt, hex, link};
 use super::entry::{Content, Entry, Keep};
 use super::error::StoreError;
 use super::spelling::Body;
@@ -82,8 +82,7 @@ impl<'s> Transaction<'s> {
         let mut id: Salt = [0; 16];
         (self.entropy)(&mut id)?;
         let by = concat!("framegate ", env!("CARGO_PKG_VERSION"));
-        let entry =
-            Entry::new("store").number("format", FORMAT).text("id", &super::sign::hex(&id)).text("by", by);
+        let entry = Entry::new("store").number("format", FORMAT).text("id", &hex(&id)).text("by", by);
         self.insert(&entry, time).map(|_| ())
     }
 

@@ -10,13 +10,18 @@ pub struct Hash(pub [u8; 32]);
 
 impl std::fmt::Display for Hash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // By hand: the formatting machinery takes a tenth of what a record takes in all.
-        let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 });
-        let digits = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-        let mut text = String::with_capacity(64);
-        text.extend(digits);
-        f.write_str(&text)
+        f.write_str(&hex(&self.0))
     }
+}
+
+/// Bytes as small hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    // By hand: the formatting machinery takes a tenth of what a record takes in all.
+    let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 });
+    let mut text = String::with_capacity(2 * bytes.len());
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    text
 }
 
 /// A text that is no hash.

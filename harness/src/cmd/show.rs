@@ -5,6 +5,7 @@ mod json;
 use std::io;
 
 use framegate_guard::store::StoreError;
+use framegate_guard::store::chain::hex;
 use framegate_guard::store::read::{Record, Row};
 use framegate_guard::store::retrace::{Missing, Retracer, Source as _};
 use serde_json::Value;
@@ -297,8 +298,4 @@ impl Page<'_> {
 
 fn field(title: &str, text: &str) -> String {
     format!("{title:<10} {text}")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -178,7 +178,8 @@ fn arguments(
 }
 
 /// Nothing in a row moves the cursor or begins another row.
-pub(crate) fn visible(text: String) -> String {
+pub(crate) fn visible(text: impl Into<String>) -> String {
+    let text = text.into();
     let is_plain = |c: char| !c.is_control() && crate::calls::is_shown(c);
     if text.chars().all(is_plain) {
         return text;
@@ -227,6 +228,18 @@ pub(crate) fn local(micros: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_shows_no_character_that_moves_the_cursor_or_turns_it_around() {
+        for odd in ["\u{1b}[2J", "\u{9b}", "\u{202e}", "\u{2028}", "\u{e0041}", "a\nb", "\u{200b}"] {
+            let shown = visible(odd);
+            assert!(
+                shown.contains('\u{fffd}') && shown.chars().all(crate::calls::is_shown),
+                "{odd:?}: {shown:?}"
+            );
+        }
+        assert_eq!(visible("é 😀"), "é 😀");
+    }
 
     #[test]
     fn json_shows_no_character_that_moves_the_cursor_and_says_the_same() {

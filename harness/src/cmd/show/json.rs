@@ -3,11 +3,11 @@
 
 use bytes::Bytes;
 use framegate_guard::store::StoreError;
+use framegate_guard::store::chain::hex;
 use framegate_guard::store::read::{Record, Row};
 use framegate_guard::store::retrace::{Retracer, Source as _};
 use serde_json::{Map, Value, json};
 
-use super::hex;
 use crate::args::ShownArguments;
 use crate::history::after::After;
 use crate::history::file::RecordFile;
