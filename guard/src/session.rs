@@ -47,6 +47,7 @@ pub struct Session {
     chars: usize,
     /// How many messages were added, those that have left the window too.
     heard: u64,
+    unheard: Option<Arc<str>>,
     made: BTreeSet<CallKey>,
     /// Put together when it is first asked for, forgotten with each message.
     conversation: OnceLock<Arc<Conversation>>,
@@ -70,6 +71,18 @@ impl Session {
     #[must_use]
     pub fn heard(&self) -> u64 {
         self.heard
+    }
+
+    /// Nobody kept what was said, and why: a rule that reads it cannot be evaluated. An empty conversation would be
+    /// a claim that nothing was said.
+    pub fn set_unheard(&mut self, why: &str) {
+        self.unheard = Some(why.into());
+    }
+
+    /// Why it is not known what was said, where it is not.
+    #[must_use]
+    pub fn unheard(&self) -> Option<&str> {
+        self.unheard.as_deref()
     }
 
     /// Adds a message.

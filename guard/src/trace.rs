@@ -20,6 +20,8 @@ use crate::messages::Role;
 use crate::proposal::CallKey;
 use crate::schema::Edit;
 use crate::session::{Session, Window};
+use crate::store::chain::hex;
+use crate::world::{Beyond, World};
 
 /// How the server had listed the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +63,9 @@ pub struct Trace {
     pub window: Window,
     /// What was kept of it.
     pub messages: Vec<(Option<Role>, String)>,
+    /// Why it is not known what was said, where it is not: a rule that reads it is unknown then, whatever
+    /// `messages` holds.
+    pub unheard: Option<String>,
     /// The calls made before.
     pub made: Vec<CallKey>,
     /// Whether [`Guard::monitoring`] was set.
@@ -119,6 +124,7 @@ impl Trace {
             facts: guard.facts().iter().map(|(name, value)| (name.to_owned(), value.map(text))).collect(),
             window: session.window(),
             messages: session.messages().map(|(role, text)| (role, text.to_owned())).collect(),
+            unheard: session.unheard().map(str::to_owned),
             made: session.made().copied().collect(),
             is_monitoring: guard.is_set_to_monitor(),
             rust_rules: guard.rust_rules().iter().map(|rule| rule.name.clone()).collect(),
@@ -132,6 +138,9 @@ impl Trace {
             session.push(*role, text.clone());
         }
         self.made.iter().for_each(|call| session.record_made(*call));
+        if let Some(why) = &self.unheard {
+            session.set_unheard(why);
+        }
         session
     }
 }
@@ -156,12 +165,23 @@ impl Guard {
     /// # Errors
     /// [`Fault`] when the recorded arguments cannot be read.
     pub fn replay(&self, trace: &Trace) -> Result<Replayed, Fault> {
+        self.replay_in(trace, &trace.decision.answers)
+    }
+
+    /// The same, where paths of which the record says nothing lead where `stated` says.
+    ///
+    /// # Errors
+    /// [`Fault`] when the recorded arguments cannot be read.
+    pub fn replay_beyond(&self, trace: &Trace, stated: &dyn World) -> Result<Replayed, Fault> {
+        self.replay_in(trace, &Beyond { noted: &trace.decision.answers, stated })
+    }
+
+    fn replay_in(&self, trace: &Trace, world: &dyn World) -> Result<Replayed, Fault> {
         let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
         let arguments = Document::read(trace.arguments.clone(), &whole)?;
         let (facts, lost) = Facts::replayed(self.policy(), &trace.facts);
         let guard = self.as_of(trace, facts);
         let call = Call { tool: &trace.tool, id: trace.call_id.as_deref(), arguments: arguments.root() };
-        let world = &trace.decision.answers;
         let mut decision = guard.decide(&call, &trace.session(), &Snapshot::nothing(), world);
         if let Some(approval) = &trace.decision.approval {
             decision = decision.with_approval(approval.clone());
@@ -194,7 +214,7 @@ fn compare(then: &Decision, now: &Decision) -> Vec<Difference> {
             found.push(Difference::new(what, then, now));
         }
     };
-    differ("policy", &hex(&then.policy), &hex(&now.policy));
+    differ("policy", &start(&then.policy), &start(&now.policy));
     differ("outcome", &then.outcome, &now.outcome);
     differ("outcome without monitoring", &then.would, &now.would);
     let text = |decision: &Decision| String::from_utf8_lossy(&decision.arguments).into_owned();
@@ -226,6 +246,7 @@ fn told(finding: &Finding) -> String {
     format!("{effect}{monitored}: {}", finding.reason)
 }
 
-fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+/// Enough of a digest to tell it from another.
+fn start(digest: &[u8; 32]) -> String {
+    hex(digest.first_chunk::<8>().map_or(&[], |start| start.as_slice()))
 }

@@ -93,24 +93,49 @@ impl World for Recorded<'_> {
     }
 }
 
-/// Answers only what was noted, and what follows from it.
-impl World for Answers {
-    fn real_path(&self, path: &str) -> Result<String, Unknown> {
+impl Answers {
+    /// What was noted of a path, or follows from what was.
+    fn noted(&self, path: &str) -> Option<Result<String, Unknown>> {
         if let Some(answer) = self.paths.get(path) {
-            return answer.clone();
+            return Some(answer.clone());
         }
         // Where something really lies in a folder, no part of the way there is a link: the folder leads to itself.
         let is_on_the_way = |real: &String| {
             real.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if path.starts_with('/') && path.len() > 1 && self.paths.values().flatten().any(is_on_the_way) {
-            return Ok(path.to_owned());
+            return Some(Ok(path.to_owned()));
         }
-        Err(Unknown(format!("the record does not say where `{path}` led")))
+        None
+    }
+}
+
+/// Answers only what was noted, and what follows from it.
+impl World for Answers {
+    fn real_path(&self, path: &str) -> Result<String, Unknown> {
+        let none = || Err(Unknown(format!("the record does not say where `{path}` led")));
+        self.noted(path).unwrap_or_else(none)
     }
 
     fn now(&self) -> Result<Instant, Unknown> {
         self.now.clone().unwrap_or_else(|| Err(Unknown("the record holds no time".into())))
+    }
+}
+
+/// What was noted, and for paths of which nothing was, what somebody states of them. The time is that of the notes: no
+/// other one is that of the decision.
+pub(crate) struct Beyond<'a> {
+    pub(crate) noted: &'a Answers,
+    pub(crate) stated: &'a dyn World,
+}
+
+impl World for Beyond<'_> {
+    fn real_path(&self, path: &str) -> Result<String, Unknown> {
+        self.noted.noted(path).unwrap_or_else(|| self.stated.real_path(path))
+    }
+
+    fn now(&self) -> Result<Instant, Unknown> {
+        self.noted.now()
     }
 }
 
@@ -129,5 +154,20 @@ mod tests {
         for path in ["/wor", "/work/in/ab", "/work/", "/", "", "link", "/work/in/a/b", "/x"] {
             assert!(answers.real_path(path).is_err(), "{path}");
         }
+    }
+
+    #[test]
+    fn what_is_stated_beyond_a_record_contradicts_nothing_in_it() {
+        let stated = Answers {
+            paths: [("/x", "/stated"), ("/y", "/stated")]
+                .map(|(a, b)| (a.to_owned(), Ok(b.to_owned())))
+                .into(),
+            now: Some(Ok(Instant(7))),
+        };
+        let noted = Answers { paths: [("/x".to_owned(), Err(Unknown("a loop".into())))].into(), now: None };
+        let world = Beyond { noted: &noted, stated: &stated };
+        assert!(world.real_path("/x").is_err() && world.now().is_err());
+        assert_eq!(world.real_path("/y"), Ok("/stated".to_owned()));
+        assert!(world.real_path("/z").is_err());
     }
 }

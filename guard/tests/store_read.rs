@@ -11,10 +11,11 @@ use framegate_guard::store::entry::Entry;
 use framegate_guard::store::sqlite::{Durability, Store};
 use framegate_guard::world::Instant;
 
-fn entropy(bytes: &mut [u8]) {
+fn entropy(bytes: &mut [u8]) -> Result<(), StoreError> {
     use std::sync::atomic::{AtomicU8, Ordering};
     static NEXT: AtomicU8 = AtomicU8::new(0);
     bytes.fill_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
+    Ok(())
 }
 
 fn filled(count: u32) -> (tempfile::TempDir, PathBuf) {

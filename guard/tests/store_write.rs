@@ -13,10 +13,11 @@ use framegate_guard::store::entry::{Entry, SHARED_BYTES_MIN};
 use framegate_guard::store::sqlite::{BUSY_WAIT, Durability, Store};
 use framegate_guard::world::Instant;
 
-fn entropy(bytes: &mut [u8]) {
+fn entropy(bytes: &mut [u8]) -> Result<(), StoreError> {
     use std::sync::atomic::{AtomicU8, Ordering};
     static NEXT: AtomicU8 = AtomicU8::new(0);
     bytes.fill_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
+    Ok(())
 }
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -278,4 +279,16 @@ fn a_full_disk_is_called_that() {
     let failed =
         limited.execute("INSERT INTO records VALUES (9, ?1, x'00')", ["x".repeat(100_000)]).unwrap_err();
     assert_eq!(StoreError::from(failed), StoreError::Full);
+}
+
+#[test]
+fn without_random_bytes_nothing_is_recorded() {
+    let (_folder, path) = place();
+    let none = |_: &mut [u8]| Err(StoreError::Entropy("no such call".into()));
+    let mut store = Store::open(&path, Durability::Normal, none).unwrap();
+    let mut step = store.begin().unwrap();
+    let why = step.append(&Entry::new("call"), Instant(1)).unwrap_err();
+    assert!(matches!(why, StoreError::Entropy(_)), "{why}");
+    assert_eq!(step.commit().unwrap_err(), why);
+    assert_eq!(store.head().unwrap().sequence, 0);
 }

@@ -183,6 +183,7 @@ const LOG_EXAMPLES: &str = "Examples:
   framegate log
   framegate log --follow
   framegate log --outcome deny --since 24h -n 0
+  framegate log --rule inside_work --since 2026-01-30 --until 2026-01-31
   framegate log --tool 'write_*' --session 12 --json record.db
   framegate log --json --all record.db > record.jsonl
 
@@ -194,8 +195,10 @@ Exit codes: 0 all was read; 65 the record is damaged or none of ours; 74 it cann
 const SHOW_EXAMPLES: &str = "Examples:
   framegate show 4711
   framegate show 4711 record.db --arguments full
+  framegate show --json 4711 record.db
 
-The number is that of `framegate log`, or of any other record.
+The number is that of `framegate log`, or of any other record. A call that a person was asked about is shown with what
+came of it, and with the decision that was made anew after a yes.
 
 Exit codes: 0 it was shown; 65 there is no such record, or the file is damaged; 74 it cannot be opened";
 
@@ -203,11 +206,13 @@ const REPLAY_EXAMPLES: &str = "Examples:
   framegate replay
   framegate replay --policy next.yaml --since 7d
   framegate replay --policy next.yaml --fact role=admin --json record.jsonl
+  framegate replay --policy next.yaml --path /srv/data --path .=/work
   framegate replay --learn --session 12 > draft.yaml
 
 Without --policy each decision is made again under the policy that made it; one that comes out otherwise is a fault. With
 --policy it says what would be newly denied, asked or allowed, by which rule, and which calls. Everything comes from the
-record: a fact or a path that was not asked for then is unknown, and such calls are told apart.
+record: a fact or a path that was not asked for then is unknown, and such calls are told apart. --path states where such
+paths lead, --disk looks them up where they may have changed since; the report says what rests on which.
 
 Exit codes: 0 all as recorded, or another policy was tried; 1 a decision is not the recorded one; 65 the record is damaged;
 74 it cannot be opened; 78 the policy cannot be used";
@@ -636,9 +641,18 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "OUTCOME")]
     pub(crate) outcome: Option<ChosenOutcome>,
 
-    /// Only calls since then: 90s, 2h, 7d ago, or a time like 2026-01-31T12:00:00Z
+    /// Only calls that this rule or check decided, or would have (in monitor mode, on trial)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rule: Option<String>,
+
+    /// Only calls since then: 90s, 2h, 7d ago, a day like 2026-01-31, or a time: 2026-01-31T12:00:00Z, or without the
+    /// zone as the log shows it
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+
+    /// Only calls until then; of a day, all of it
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
 
     /// Only calls of the session with this number
     #[arg(long, value_name = "N")]
@@ -663,7 +677,7 @@ pub(crate) struct LogArgs {
     pub(crate) count: usize,
 
     /// Go on, and print each call when it ends
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "until")]
     pub(crate) follow: bool,
 
     /// Print each call as one JSON object a line
@@ -671,7 +685,7 @@ pub(crate) struct LogArgs {
     pub(crate) json: bool,
 
     /// With --json: every record of any kind, with its contents as they are kept
-    #[arg(long, requires = "json", conflicts_with_all = ["tool", "outcome", "since", "session", "follow", "count"])]
+    #[arg(long, requires = "json", conflicts_with_all = ["tool", "outcome", "rule", "since", "until", "session", "follow", "count"])]
     pub(crate) all: bool,
 
     /// What of the arguments is shown: nothing, all but what looks like a credential, or all
@@ -695,6 +709,10 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "ID", value_parser = record_number)]
     pub(crate) id: u64,
 
+    /// Print it as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
     /// What is shown of arguments, of results and of what was said of them: nothing, all but what looks like a
     /// credential, or all
     #[arg(long, value_name = "WHAT", default_value = "redacted")]
@@ -714,6 +732,15 @@ pub(crate) struct ReplayArgs {
 
     #[command(flatten)]
     pub(crate) facts: FactArgs,
+
+    /// With --policy: where a path leads of which the record says nothing, and all under it: /srv/data, /srv/link=/etc,
+    /// .=/work for where the server was started; repeatable
+    #[arg(long = "path", value_name = "PATH[=REAL]", requires = "policy")]
+    pub(crate) paths: Vec<String>,
+
+    /// With --policy: look up on today's disk where paths lead of which neither the record nor --path says it
+    #[arg(long, requires = "policy")]
+    pub(crate) disk: bool,
 
     /// Print a draft of a policy that allows what was allowed and little more
     #[arg(long, conflicts_with_all = ["policy", "json"])]

@@ -34,7 +34,7 @@ use crate::wire::{self, ClientFrame};
 
 pub(crate) use event::{CallEvent, Event};
 pub(crate) use expect::{Difference, differences};
-pub(crate) use report::{Options, options, visible};
+pub(crate) use report::{Options, options};
 pub(crate) use stage::{Setting, Stage, StageError};
 pub(crate) use world::Staged;
 

@@ -111,6 +111,11 @@ impl Method {
         })
     }
 
+    /// That of a tool call.
+    pub(crate) fn call() -> Self {
+        Self(Name::Known("tools/call"))
+    }
+
     /// A name in use, as the bytes of a JSON string that is written without escapes.
     fn known(raw: &[u8]) -> Option<Self> {
         let name = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;

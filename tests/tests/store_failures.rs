@@ -41,7 +41,7 @@ fn said(guarded: &Guarded, text: &str) {
 fn hold(file: &Path, time: Duration) -> std::thread::JoinHandle<()> {
     let (file, (holding, held)) = (file.to_owned(), std::sync::mpsc::channel());
     let holder = std::thread::spawn(move || {
-        let mut store = Store::open(&file, Durability::Normal, |_| {}).unwrap();
+        let mut store = Store::open(&file, Durability::Normal, |_| Ok(())).unwrap();
         let step = store.begin().unwrap();
         holding.send(()).unwrap();
         std::thread::sleep(time);

@@ -291,6 +291,83 @@ fn another_policy_is_told_by_what_it_would_change() {
 }
 
 #[test]
+fn where_a_record_says_nothing_of_a_path_it_can_be_stated_or_looked_up() {
+    let session = played(&[]);
+    // A folder that no rule of then asked about, and a path that was asked about.
+    let root = session.folder.path().canonicalize().unwrap();
+    std::os::unix::fs::symlink("/tmp", root.join("link")).unwrap();
+    let root = root.join("link").display().to_string();
+    let policy = session.folder.path().join("other.yaml");
+    std::fs::write(&policy, POLICY.replace("\"/tmp\"", &format!("\"{root}\""))).unwrap();
+    let policy = policy.to_str().unwrap();
+    let report =
+        |more: &[&str]| session.json(&[&["replay", "--json", "--policy", policy], more].concat()).remove(0);
+    let count = |report: &Value, key: &str| -> u64 {
+        report[key].as_array().unwrap().iter().map(|group| group["count"].as_u64().unwrap()).sum()
+    };
+    let unknown = report(&[]);
+    assert_eq!((count(&unknown, "unknown"), &unknown["notes"]), (6, &json!([])), "{unknown}");
+    let stated = format!("{root}=/tmp");
+    for (more, note) in
+        [(&["--path", &stated][..], "lead where --path says"), (&["--disk"], "today (--disk)")]
+    {
+        let known = report(more);
+        // All that was inside still is.
+        assert_eq!((count(&known, "unknown"), &known["same"]), (0, &json!(CALLS.len())), "{known}");
+        let notes = known["notes"].to_string();
+        assert!(notes.contains(note) && notes.contains("1 of the paths"), "{known}");
+        let said = session.said(&[&["replay", "--policy", policy], more].concat());
+        assert!(said.lines().nth(1).unwrap().starts_with("note: 1 of the paths"), "{said}");
+    }
+    let elsewhere = report(&["--path", &root]);
+    assert_eq!((count(&elsewhere, "unknown"), count(&elsewhere, "denied")), (0, 6), "{elsewhere}");
+    // What was recorded is not stated away.
+    let passwd = report(&["--path", &stated, "--path", "/etc=/tmp"]);
+    assert_eq!(count(&passwd, "allowed"), 0, "{passwd}");
+    for (more, why) in [(&["--path", "srv"][..], "states no path"), (&["--path", "/a=/.."], "states no path")]
+    {
+        let wrong = session.run(&[&["replay", "--policy", policy], more].concat());
+        let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+        assert!(wrong.status.code() == Some(2) && said.contains(why), "{said}");
+    }
+    assert_eq!(
+        session.run(&["replay", "--disk"]).status.code(),
+        Some(2),
+        "the record alone, without a policy"
+    );
+}
+
+#[test]
+fn a_rule_over_what_nobody_listened_to_is_unknown_and_not_over_nothing() {
+    let deaf = "framegate: 1\ndefault: allow\n";
+    let hears = format!(
+        "{deaf}rules:\n  - {{ name: unheard, tools: [wipe], that: '!conversation.contains(\"ran look\")', because: Not after looking. }}\n"
+    );
+    let mut session = start(Some(deaf), &[]);
+    let policy = session.folder.path().join("other.yaml");
+    std::fs::write(&policy, &hears).unwrap();
+    session.guarded.call("1", "look", "{}");
+    session.guarded.call("2", "wipe", "{}");
+    // From here on a rule listens, and has not heard what was said before.
+    std::fs::write(session.guarded.policy_file(), hears.replace("after looking", "after a look")).unwrap();
+    session.guarded.wait_stderr("was read anew and is in force");
+    session.guarded.call("3", "wipe", "{}");
+    session.guarded.call("4", "look", "{}");
+    session.guarded.end();
+    let report = session.json(&["replay", "--json", "--policy", policy.to_str().unwrap()]).remove(0);
+    let unknown = &report["unknown"][0];
+    assert_eq!(
+        (&unknown["by"], &unknown["count"], &report["same"]),
+        (&json!("unheard"), &json!(2), &json!(2))
+    );
+    assert!(
+        unknown["calls"][0]["differences"][0].as_str().unwrap().contains("does not say what was said"),
+        "{report}"
+    );
+    assert_eq!(session.said(&["replay"]).trim(), "4 decisions: 4 as recorded");
+}
+
+#[test]
 fn a_learned_policy_allows_what_was_allowed() {
     let session = played(&[]);
     let draft = session.said(&["replay", "--learn"]);

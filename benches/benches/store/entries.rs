@@ -1,10 +1,11 @@
 //! What a trivial call leaves: a small tool, small arguments, a small answer.
 
 use bytes::Bytes;
+use framegate_guard::store::StoreError;
 use framegate_guard::store::entry::Entry;
 
 /// Fresh enough for a bench: not secret, different each time.
-pub(crate) fn entropy(bytes: &mut [u8]) {
+pub(crate) fn entropy(bytes: &mut [u8]) -> Result<(), StoreError> {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
     for chunk in bytes.chunks_mut(8) {
@@ -12,11 +13,13 @@ pub(crate) fn entropy(bytes: &mut [u8]) {
         let random = (number ^ (number >> 29)).to_le_bytes();
         chunk.copy_from_slice(random.get(..chunk.len()).unwrap_or_default());
     }
+    Ok(())
 }
 
 fn hash(number: u64) -> Bytes {
     let mut bytes = [0; 32];
-    entropy(&mut bytes);
+    // Ours never fails.
+    let _ = entropy(&mut bytes);
     bytes[0] ^= number.to_le_bytes()[0];
     Bytes::copy_from_slice(&bytes)
 }

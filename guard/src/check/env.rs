@@ -74,8 +74,11 @@ impl<'a> CallEnv<'a> {
         texts.clone()
     }
 
-    fn conversation(&self) -> &Conversation {
-        self.lazy.conversation.get_or_init(|| self.session.conversation())
+    fn said<'b>(&'b self, part: impl FnOnce(&'b Conversation) -> &'b str) -> cel::Value<'b> {
+        if let Some(why) = self.session.unheard() {
+            return cel::Value::missing(why.to_owned());
+        }
+        cel::Value::text(part(self.lazy.conversation.get_or_init(|| self.session.conversation())))
     }
 }
 
@@ -83,7 +86,7 @@ impl Env for CallEnv<'_> {
     fn variable(&self, name: &str) -> Option<cel::Value<'_>> {
         Some(match name {
             "args" => cel::Value::Json(self.arguments),
-            "conversation" => cel::Value::text(self.conversation().text()),
+            "conversation" => self.said(Conversation::text),
             "facts" => self.facts.all(),
             "now" => match self.world.now() {
                 Ok(now) => cel::Value::Timestamp(now),
@@ -95,7 +98,7 @@ impl Env for CallEnv<'_> {
             "server" => cel::Value::text(self.server),
             "texts" => self.texts(),
             "tool" => cel::Value::text(self.tool),
-            "user_request" => cel::Value::text(self.conversation().user_request()),
+            "user_request" => self.said(Conversation::user_request),
             _ => return None,
         })
     }

@@ -8,6 +8,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+/// Bytes of a value that an error has a copy of.
+const COPIED_BYTES_MAX: usize = 1024;
+
 /// The representation.
 pub(super) struct Exact;
 
@@ -16,6 +19,8 @@ pub(super) struct Exact;
 pub(super) enum Item<'a> {
     Text(&'a str),
     Value(json::Value<'a>),
+    /// A value that is checked, not a part of one.
+    Whole(json::Value<'a>),
 }
 
 impl Json for Exact {
@@ -43,14 +48,14 @@ impl<'a> Node<'a, Exact> for Item<'a> {
 
     fn as_object(&self) -> Option<Members<'a>> {
         match self {
-            Item::Value(value) if value.kind() == Kind::Object => Some(Members(*value)),
+            Item::Value(value) | Item::Whole(value) if value.kind() == Kind::Object => Some(Members(*value)),
             _ => None,
         }
     }
 
     fn as_array(&self) -> Option<Items<'a>> {
         match self {
-            Item::Value(value) if value.kind() == Kind::Array => Some(Items(*value)),
+            Item::Value(value) | Item::Whole(value) if value.kind() == Kind::Array => Some(Items(*value)),
             _ => None,
         }
     }
@@ -58,32 +63,32 @@ impl<'a> Node<'a, Exact> for Item<'a> {
     fn as_string(&self) -> Option<Cow<'a, str>> {
         match self {
             Item::Text(text) => Some(Cow::Borrowed(text)),
-            Item::Value(value) => value.as_str().map(Cow::Borrowed),
+            Item::Value(value) | Item::Whole(value) => value.as_str().map(Cow::Borrowed),
         }
     }
 
     fn as_number(&self) -> Option<Number<'a>> {
         match self {
             Item::Text(_) => None,
-            Item::Value(value) => value.number().map(Number),
+            Item::Value(value) | Item::Whole(value) => value.number().map(Number),
         }
     }
 
     fn as_boolean(&self) -> Option<bool> {
         match self {
             Item::Text(_) => None,
-            Item::Value(value) => value.as_bool(),
+            Item::Value(value) | Item::Whole(value) => value.as_bool(),
         }
     }
 
     fn is_null(&self) -> bool {
-        matches!(self, Item::Value(value) if value.is_null())
+        matches!(self, Item::Value(value) | Item::Whole(value) if value.is_null())
     }
 
     fn json_type(&self) -> JsonType {
         match self {
             Item::Text(_) => JsonType::String,
-            Item::Value(value) => match value.kind() {
+            Item::Value(value) | Item::Whole(value) => match value.kind() {
                 Kind::Null => JsonType::Null,
                 Kind::Bool => JsonType::Boolean,
                 Kind::Number => JsonType::Number,
@@ -95,18 +100,22 @@ impl<'a> Node<'a, Exact> for Item<'a> {
     }
 
     // Only an error that is reported reads it, and then only its place counts: `const`, `enum` and
-    // `uniqueItems` compare without it.
+    // `uniqueItems` compare without it. So a large one is left out: 36 MB of small objects where a string was
+    // expected took seconds, and many times their size, only to be copied. Of the
+    // whole an error looks up parts, where a pattern did not come to an end.
     fn to_value(&self) -> Cow<'a, serde_json::Value> {
         Cow::Owned(match self {
-            Item::Text(text) => serde_json::Value::from(*text),
-            Item::Value(value) => value.to_serde(),
+            Item::Text(text) if text.len() <= COPIED_BYTES_MAX => serde_json::Value::from(*text),
+            Item::Value(value) if value.span().len() <= COPIED_BYTES_MAX => value.to_serde(),
+            Item::Text(_) | Item::Value(_) => serde_json::Value::Null,
+            Item::Whole(value) => value.to_serde(),
         })
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
         match self {
             Item::Text(_) => None,
-            Item::Value(value) => {
+            Item::Value(value) | Item::Whole(value) => {
                 let document = std::ptr::from_ref(value.document()) as usize;
                 Some(NodeIdentity::tagged(document, value.ordinal()))
             }
@@ -198,4 +207,23 @@ impl JsonNumber for Number<'_> {
 pub(crate) fn is_integer(number: &str) -> bool {
     let written_whole = !number.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
     written_whole || Decimal::parse(number).is_some_and(|number| number.is_integer())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Document, Limits};
+
+    #[test]
+    fn an_error_copies_no_value_that_is_large() {
+        for (bytes, is_copied) in
+            [(COPIED_BYTES_MAX - 1, true), (COPIED_BYTES_MAX, true), (COPIED_BYTES_MAX + 1, false)]
+        {
+            let text = format!("[\"{}\"]", "x".repeat(bytes - 4));
+            let document = Document::read(text.into(), &Limits::default()).unwrap();
+            assert_eq!(!Item::Value(document.root()).to_value().is_null(), is_copied, "{bytes}");
+            assert!(!Item::Whole(document.root()).to_value().is_null());
+            assert_eq!(!Item::Text(&"x".repeat(bytes)).to_value().is_null(), is_copied, "{bytes}");
+        }
+    }
 }

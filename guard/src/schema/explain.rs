@@ -33,13 +33,13 @@ pub(super) fn check(schema: &Schema, value: Value<'_>) -> Vec<Mismatch> {
             format!("at most {} values: the schema looks at each {cost} times", WORK_MAX / cost.max(1));
         return vec![Mismatch::new(&Place::default(), expected, format!("{values}"))];
     }
-    if schema.validator.is_valid(Item::Value(value)) {
+    if schema.validator.is_valid(Item::Whole(value)) {
         return Vec::new();
     }
     let errors: Vec<ValidationError<'_>> = if cost.saturating_mul(values) <= ALL_ERRORS_WORK_MAX {
-        schema.validator.iter_errors(Item::Value(value)).collect()
+        schema.validator.iter_errors(Item::Whole(value)).collect()
     } else if cost <= FIRST_ERROR_COST_MAX {
-        schema.validator.validate(Item::Value(value)).err().into_iter().collect()
+        schema.validator.validate(Item::Whole(value)).err().into_iter().collect()
     } else {
         Vec::new()
     };
@@ -59,7 +59,7 @@ pub(super) fn accepts(schema: &Schema, value: Value<'_>) -> bool {
     let (depth, values) = size(value);
     depth <= schema.cost.depth_max
         && schema.cost.at(depth).saturating_mul(values) <= WORK_MAX
-        && schema.validator.is_valid(Item::Value(value))
+        && schema.validator.is_valid(Item::Whole(value))
 }
 
 /// See [`Schema::work`].

@@ -99,7 +99,7 @@ impl<'i> Keyword<'i, Exact> for Bound {
     fn is_valid(&self, instance: Item<'i>) -> bool {
         match instance {
             Item::Text(_) => true,
-            Item::Value(value) => value.number().is_none_or(|number| self.holds(number)),
+            Item::Value(value) | Item::Whole(value) => value.number().is_none_or(|number| self.holds(number)),
         }
     }
 }
@@ -152,7 +152,9 @@ impl<'i> Keyword<'i, Exact> for OneOf {
     fn is_valid(&self, instance: Item<'i>) -> bool {
         match (instance.as_string(), instance) {
             (Some(text), _) => self.strings.contains(text.as_ref()),
-            (None, Item::Value(value)) => !self.others.is_empty() && self.others.contains(&value.canonical()),
+            (None, Item::Value(value) | Item::Whole(value)) => {
+                !self.others.is_empty() && self.others.contains(&value.canonical())
+            }
             (None, Item::Text(_)) => false,
         }
     }

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
 use super::FORMAT;
-use super::chain::{Salt, link};
+use super::chain::{Entropy, Salt, hex, link};
 use super::entry::{Content, Entry, Keep};
 use super::error::StoreError;
 use super::spelling::Body;
@@ -16,7 +16,7 @@ use crate::world::Instant;
 pub struct Transaction<'s> {
     pub(super) inner: rusqlite::Transaction<'s>,
     head: Head,
-    entropy: fn(&mut [u8]),
+    entropy: Entropy,
     /// Why an append failed: half a record must not be committed by a caller who did not look.
     failed: Option<StoreError>,
 }
@@ -24,7 +24,7 @@ pub struct Transaction<'s> {
 impl<'s> Transaction<'s> {
     pub(super) fn new(
         inner: rusqlite::Transaction<'s>,
-        entropy: fn(&mut [u8]),
+        entropy: Entropy,
     ) -> Result<Transaction<'s>, StoreError> {
         let head = head(&inner)?;
         Ok(Transaction { inner, head, entropy, failed: None })
@@ -80,17 +80,16 @@ impl<'s> Transaction<'s> {
             return Ok(());
         }
         let mut id: Salt = [0; 16];
-        (self.entropy)(&mut id);
+        (self.entropy)(&mut id)?;
         let by = concat!("framegate ", env!("CARGO_PKG_VERSION"));
-        let entry =
-            Entry::new("store").number("format", FORMAT).text("id", &super::sign::hex(&id)).text("by", by);
+        let entry = Entry::new("store").number("format", FORMAT).text("id", &hex(&id)).text("by", by);
         self.insert(&entry, time).map(|_| ())
     }
 
     fn insert(&mut self, entry: &Entry, time: Instant) -> Result<u64, StoreError> {
         let sequence = self.head.sequence.saturating_add(1);
         let mut salts: Vec<Salt> = vec![[0; 16]; entry.contents().len()];
-        salts.iter_mut().for_each(|salt| (self.entropy)(salt));
+        salts.iter_mut().try_for_each(|salt| (self.entropy)(salt))?;
         let body = entry.body(sequence, time.0, &salts);
         Body::read(&body).map_err(|why| StoreError::Spelling(why.to_string()))?;
         let hash = link(&self.head.hash, &body);

@@ -2,19 +2,26 @@
 
 use sha2::{Digest as _, Sha256};
 
+use super::error::StoreError;
+
 /// A SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Hash(pub [u8; 32]);
 
 impl std::fmt::Display for Hash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // By hand: the formatting machinery takes a tenth of what a record takes in all.
-        let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 });
-        let digits = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-        let mut text = String::with_capacity(64);
-        text.extend(digits);
-        f.write_str(&text)
+        f.write_str(&hex(&self.0))
     }
+}
+
+/// Bytes as small hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    // By hand: the formatting machinery takes a tenth of what a record takes in all.
+    let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 });
+    let mut text = String::with_capacity(2 * bytes.len());
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    text
 }
 
 /// A text that is no hash.
@@ -68,6 +75,9 @@ impl std::fmt::Display for Head {
 
 /// Random bytes that keep a commitment from being guessed; never used twice.
 pub type Salt = [u8; 16];
+
+/// Fills a buffer with random bytes, or says why there are none: then nothing is recorded.
+pub type Entropy = fn(&mut [u8]) -> Result<(), StoreError>;
 
 /// The hash of the record with this body after the one with the hash `before`; before the first: zeros.
 #[must_use]

@@ -13,6 +13,11 @@ pub enum StoreError {
         "the store is damaged: {0}; keep the file, start a new one, and ask `framegate verify` where it broke"
     )]
     Corrupt(String),
+    /// The system gave no random bytes.
+    #[error(
+        "the system gives no random bytes ({0}), and without them what is to stay secret could be guessed; let this process use getrandom(2) or read /dev/urandom"
+    )]
+    Entropy(String),
     /// No place is left on the disk, or for this user.
     #[error("the disk with the store is full; make room, or set limits on what the store keeps")]
     Full,

@@ -222,6 +222,14 @@ pub struct EndRecord {
     pub heard: Option<u64>,
 }
 
+impl EndRecord {
+    /// Of a call that got no answer.
+    #[must_use]
+    pub fn new(step: u64, how: How, latency_us: u64) -> EndRecord {
+        EndRecord { step, how, frame: None, out: None, latency_us, is_unsent: false, heard: None }
+    }
+}
+
 /// A frame with a row of its own that is no call.
 #[derive(Debug, Clone)]
 pub struct FrameRecord {

@@ -109,6 +109,16 @@ impl Keep {
         told(entry, field, &hash(frame), is_told)
     }
 
+    /// Whether no hash of this frame is to stand with its salt: neither one that is known, nor one over it and others.
+    #[must_use]
+    pub fn hides(self, frame: &Bytes) -> bool {
+        match self {
+            Keep::Full => false,
+            Keep::Redacted(redact) => !is_strict(frame) || redact.redact(frame).is_some(),
+            Keep::None => true,
+        }
+    }
+
     /// The same of a frame of which only the hash is left: nobody can tell any more whether a secret was in it.
     pub(super) fn known_hash(self, entry: Entry, field: &'static str, hash: &Hash) -> Entry {
         told(entry, field, hash, matches!(self, Keep::Full))

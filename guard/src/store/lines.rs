@@ -26,7 +26,7 @@ pub fn line(row: &Row, contents: &[Kept]) -> String {
     let mut before = ",\"contents\":{";
     for kept in contents {
         let field = serde_json::Value::from(kept.field.as_str());
-        let salt = super::sign::hex(&kept.salt);
+        let salt = super::chain::hex(&kept.salt);
         let (key, bytes) = match kept.text() {
             Some(text) => ("text", serde_json::Value::from(text).to_string()),
             None => ("base64", format!("\"{}\"", STANDARD.encode(&kept.bytes))),

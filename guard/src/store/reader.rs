@@ -224,7 +224,7 @@ mod tests {
     fn a_file_that_nobody_writes_is_found_by_its_address() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a b?c#d%e é\u{1}.db");
-        drop(Store::open(&path, Durability::Normal, |_| ()).unwrap());
+        drop(Store::open(&path, Durability::Normal, |_| Ok(())).unwrap());
         let (connection, format) = connect(&unchanging(&path), OpenFlags::SQLITE_OPEN_URI).unwrap();
         assert_eq!(format, FORMAT);
         assert!(connection.is_readonly("main").unwrap());

@@ -118,7 +118,8 @@ pub struct Context {
     /// Nothing followed from any decision.
     pub is_monitoring: bool,
     window: Window,
-    rust_rules: Vec<String>,
+    /// Names of the rules given in Rust. What they do is not in the record.
+    pub rust_rules: Vec<String>,
     facts: Maybe<BTreeMap<String, Option<Bytes>>>,
 }
 
@@ -298,6 +299,7 @@ impl<'s, S: Source> Retracer<'s, S> {
             facts,
             window: context.window,
             messages,
+            unheard: None,
             made: Vec::new(),
             is_monitoring: context.is_monitoring,
             rust_rules: context.rust_rules.clone(),

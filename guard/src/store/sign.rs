@@ -1,6 +1,6 @@
 //! Signed checkpoints: whoever may write the file can write the chain anew, but not sign it.
 
-use super::chain::{Hash, unhex};
+use super::chain::{Hash, hex, unhex};
 use super::spelling::Body;
 
 /// What a `checkpoint` record says.
@@ -32,11 +32,6 @@ pub(super) fn entry(key: &ed25519_dalek::SigningKey, head: &super::chain::Head) 
         .hash("signs", &head.hash)
         .hash("key", &Hash(key.verifying_key().to_bytes()))
         .text("signature", &hex(&signature))
-}
-
-/// Bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Signed {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior};
 
 pub use super::append::Transaction;
-use super::chain::Hash;
 pub use super::chain::Head;
+use super::chain::{Entropy, Hash};
 use super::error::StoreError;
 use super::schema;
 
@@ -40,7 +40,7 @@ pub enum Durability {
 pub struct Store {
     pub(super) connection: Connection,
     /// Gives salts.
-    entropy: fn(&mut [u8]),
+    entropy: Entropy,
     /// The schema's version that was found to be ours.
     schema: i64,
 }
@@ -51,7 +51,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn open(path: &Path, durability: Durability, entropy: fn(&mut [u8])) -> Result<Store, StoreError> {
+    pub fn open(path: &Path, durability: Durability, entropy: Entropy) -> Result<Store, StoreError> {
         make_file(path)?;
         let connection = connect(path)?;
         patiently(|| make_tables(&connection))?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::chain::Hash;
+use super::chain::{Hash, hex};
 use super::entries::{self, Counts, Gap, Names, hash};
 use super::entry::Entry;
 use super::error::StoreError;
@@ -130,7 +130,7 @@ impl Writer {
             return Ok(session);
         }
         let about = &self.about;
-        let salt: String = about.flow_salt.iter().map(|byte| format!("{byte:02x}")).collect();
+        let salt = hex(&about.flow_salt);
         let entry = Entry::new("session")
             .foreign("principal", &about.principal)
             .foreign("name", &about.name)

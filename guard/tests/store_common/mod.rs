@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use framegate_guard::store::StoreError;
 use framegate_guard::store::chain::Head;
 use framegate_guard::store::entry::Entry;
 use framegate_guard::store::sqlite::{Durability, Store};
@@ -26,11 +27,12 @@ impl Dice {
     }
 }
 
-pub(crate) fn entropy(bytes: &mut [u8]) {
+pub(crate) fn entropy(bytes: &mut [u8]) -> Result<(), StoreError> {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let mut dice = Dice(NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     bytes.fill_with(|| u8::try_from(dice.roll(256)).unwrap());
+    Ok(())
 }
 
 /// A record of some kind, with contents of each sort.

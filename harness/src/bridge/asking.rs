@@ -21,6 +21,7 @@ use framegate_guard::Guard;
 use framegate_guard::decision::Approval;
 use framegate_guard::ledger::{Receipt, SessionKey};
 use framegate_guard::schema::Edit;
+use framegate_guard::store::StoreError;
 use framegate_guard::store::event::{ApprovalRecord, EndRecord, Event, How};
 use framegate_pump::{Hold, HoldKind, Request, Verdict};
 
@@ -48,18 +49,18 @@ pub(super) struct AskState {
 }
 
 impl AskState {
-    pub(super) fn new(settings: AskSettings, session: &SessionKey) -> AskState {
+    pub(super) fn new(settings: AskSettings, session: &SessionKey) -> Result<AskState, StoreError> {
         let mut secret = [0; 32];
-        crate::recorder::entropy(&mut secret);
+        crate::recorder::entropy(&mut secret)?;
         let secret = settings.state_key.as_ref().map_or(secret, |key| key.secret);
-        AskState {
+        Ok(AskState {
             settings,
             seal: Seal::new(&secret, session),
             nothing: Arc::default(),
             limit: Mutex::default(),
             rounds: Mutex::default(),
             client: Mutex::default(),
-        }
+        })
     }
 
     pub(super) fn rounds(&self) -> MutexGuard<'_, Rounds> {

@@ -44,15 +44,8 @@ impl Drop for Reserved {
             return;
         }
         self.inner.undo(self.sequence);
-        self.inner.ledger.note(Event::End(EndRecord {
-            step: self.sequence,
-            how: event::How::Cancelled,
-            frame: None,
-            out: None,
-            latency_us: micros(self.since),
-            is_unsent: true,
-            heard: None,
-        }));
+        let end = EndRecord::new(self.sequence, event::How::Cancelled, micros(self.since));
+        self.inner.ledger.note(Event::End(EndRecord { is_unsent: true, ..end }));
     }
 }
 
@@ -105,13 +98,11 @@ impl Inner {
     ) {
         let out = answer.and_then(|(frame, edits)| edits?.apply(frame).ok());
         self.ledger.note(Event::End(EndRecord {
-            step: sent.sequence,
-            how,
             frame: answer.map(|(frame, _)| frame.bytes().clone()),
             out: out.map(Frame::into_bytes),
-            latency_us: micros(sent.since),
             is_unsent: how == event::How::Cancelled && !sent.is_out,
             heard,
+            ..EndRecord::new(sent.sequence, how, micros(sent.since))
         }));
     }
 }
@@ -161,6 +152,7 @@ mod tests {
             annotates: false,
             ask: crate::approve::AskSettings::default(),
         })
+        .unwrap()
     }
 
     #[tokio::test]

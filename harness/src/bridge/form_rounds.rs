@@ -35,7 +35,10 @@ impl Inner {
         // A time that no clock has is over at once.
         let until = now.checked_add(self.asking.settings.state_timeout).unwrap_or(now);
         let mut nonce = [0; 16];
-        crate::recorder::entropy(&mut nonce);
+        if let Err(why) = crate::recorder::entropy(&mut nonce) {
+            let outcome = Outcome::Limited(why.to_string());
+            return self.incomplete(&asked, &Incomplete { outcome, names: form.names().to_vec() });
+        }
         let claim = Claim::new(nonce, ms(until), &as_sent(&call), &receipt.decision.approval_key);
         let seal = &self.asking.seal;
         let state = seal.seal(&claim);

@@ -57,13 +57,9 @@ impl Inner {
     /// Answers a call in the server's stead; the record says with what.
     pub(super) fn answered_here(&self, step: u64, how: event::How, frame: Option<Frame>) -> Verdict {
         self.ledger.note(Event::End(EndRecord {
-            step,
-            how,
             frame: frame.as_ref().map(|frame| frame.bytes().clone()),
-            out: None,
-            latency_us: 0,
             is_unsent: true,
-            heard: None,
+            ..EndRecord::new(step, how, 0)
         }));
         answer(frame)
     }

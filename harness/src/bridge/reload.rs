@@ -39,14 +39,15 @@ pub(crate) async fn follow(
             continue;
         }
         stamp = stamp_to_keep(&file);
-        let loaded = load().and_then(|(policy, facts, warnings)| {
-            if !is_asked && policy.digest() == bridge.guard().policy().digest() {
-                // Looked at again for certainty, or only touched.
-                return Ok(());
+        let loaded = match load() {
+            // Looked at again for certainty, or only touched.
+            Ok((policy, ..)) if !is_asked && policy.digest() == bridge.guard().policy().digest() => Ok(()),
+            Ok((policy, facts, warnings)) => {
+                warnings.iter().for_each(|warning| bridge.say_lines(Level::Warn, warning));
+                bridge.replace_policy(policy, facts).await
             }
-            warnings.iter().for_each(|warning| bridge.say_lines(Level::Warn, warning));
-            bridge.replace_policy(policy, facts)
-        });
+            Err(why) => Err(why),
+        };
         if let Err(why) = loaded {
             let text = format!("the changed policy cannot be used, the one before stays in force:\n{why}");
             bridge.say_lines(Level::Error, &text);

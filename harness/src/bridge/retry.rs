@@ -102,7 +102,13 @@ impl Inner {
             None => as_sent(&call),
         };
         let mut nonce = [0; 16];
-        crate::recorder::entropy(&mut nonce);
+        if let Err(why) = crate::recorder::entropy(&mut nonce) {
+            let text = format!(
+                "{}\n(Nobody was asked: {why}, so the call was not made.)",
+                guard.message(&receipt.decision)
+            );
+            return self.refusal_of(&request, &text, &receipt, Some("not now"));
+        }
         let mut claim = Claim::new(nonce, ms(until), &key, &receipt.decision.approval_key);
         if self.asking.settings.state_key.is_some() {
             let carried = Carried::of(&receipt.decision, basis.asked + 1, now_ms(), &basis.kept);

@@ -9,6 +9,7 @@ use framegate_guard::json::Document;
 use framegate_guard::ledger::{Ledger, Receipt, SessionKey};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::Session;
+use framegate_guard::store::StoreError;
 use framegate_guard::world::World;
 use framegate_guard::{Facts, Guard};
 use framegate_pump::{Handle, Injector, Ticket};
@@ -20,6 +21,11 @@ use crate::calls::{CallLog, Level};
 use crate::noise::DivertNoise;
 use crate::stderr::Stderr;
 use crate::wire;
+
+/// Tools that a policy is bound to before the next frame is read.
+const TOOLS_ON_THREAD_MAX: usize = 64;
+/// How often it is bound elsewhere, where the listing is another one each time.
+const OFF_THREAD_MAX: u32 = 8;
 
 /// A guard in front of one server, as the pump's interceptor. Cheap to share; see the module's picture.
 pub struct Bridge {
@@ -107,14 +113,16 @@ pub(super) struct Sent {
 
 impl Bridge {
     /// A bridge that still needs the pump's handle: [`Bridge::start`].
-    #[must_use]
-    pub fn new(settings: BridgeSettings) -> Arc<Bridge> {
+    ///
+    /// # Errors
+    /// The system gives no random bytes: a client could forge its user's yes.
+    pub fn new(settings: BridgeSettings) -> Result<Arc<Bridge>, StoreError> {
         let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates, ask } =
             settings;
         let inner = Inner {
             guard: RwLock::new(Arc::new(guard)),
             ledger,
-            asking: AskState::new(ask, &key),
+            asking: AskState::new(ask, &key)?,
             key,
             world,
             log,
@@ -130,7 +138,7 @@ impl Bridge {
             shown: Mutex::default(),
             tasks: Mutex::default(),
         };
-        Arc::new(Bridge { inner: Arc::new(inner) })
+        Ok(Arc::new(Bridge { inner: Arc::new(inner) }))
     }
 
     /// Takes the handle by which the server is asked for its tools.
@@ -147,16 +155,33 @@ impl Bridge {
     /// Puts another policy in force, from the next frame on. What is decided stays decided. A legacy client is
     /// told that its tool list may be old; in the modern era only who subscribed could be.
     ///
+    /// Binding it to thousands of tools takes a while, and is not done where this is polled.
+    ///
     /// # Errors
     /// What shows to be wrong with it beside the server's tools; the one before stays.
-    pub fn replace_policy(&self, policy: Policy, facts: Facts) -> Result<(), String> {
-        let (guard, warnings) = self.guard().under(policy, facts);
-        if !guard.faults().is_empty() {
-            return Err(guard.faults().join("\n"));
-        }
+    pub async fn replace_policy(&self, policy: Policy, facts: Facts) -> Result<(), String> {
+        let mut attempts = 0..OFF_THREAD_MAX;
+        let (guard, warnings) = loop {
+            let before = self.guard();
+            // Whoever changes it all the time must not keep the policy out for ever.
+            let is_here = before.tools().count() <= TOOLS_ON_THREAD_MAX || attempts.next().is_none();
+            let (guard, warnings) = if is_here {
+                before.under(policy.clone(), facts.clone())
+            } else {
+                let (of, policy, facts) = (Arc::clone(&before), policy.clone(), facts.clone());
+                let binding = tokio::task::spawn_blocking(move || of.under(policy, facts));
+                binding.await.map_err(|why| format!("it cannot be put in force: {why}"))?
+            };
+            if !guard.faults().is_empty() {
+                return Err(guard.faults().join("\n"));
+            }
+            // What it was bound to may have been another listing.
+            if self.inner.replace_guard(&before, guard) {
+                break (self.guard(), warnings);
+            }
+        };
         warnings.iter().for_each(|warning| self.say_lines(Level::Warn, warning));
         self.announce(&guard, "was read anew and is in force");
-        self.inner.set_guard(guard);
         let is_legacy = self.inner.opening().is_legacy();
         if let Some(injector) = self.inner.injector.get().filter(|_| is_legacy) {
             // A session that has ended needs no telling.

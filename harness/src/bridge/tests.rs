@@ -91,7 +91,8 @@ impl Rig {
             without_policy: false,
             annotates: false,
             ask,
-        });
+        })
+        .unwrap();
         let pipe = || tokio::io::duplex(16 * 1024 * 1024);
         let ((client_says, from_client), (to_client, client_hears)) = (pipe(), pipe());
         let ((server_says, from_server), (to_server, server_hears)) = (pipe(), pipe());

@@ -194,7 +194,7 @@ fn stands(
     let until_ms = answer.at_ms.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
     let statement = Standing {
         desk: desk.id.clone(),
-        id: short_id(),
+        id: short_id().map_err(|text| Failure { exit: Exit::Broken, text })?,
         principal: body.principal.clone(),
         session: body.session.clone(),
         policy: body.policy.clone(),

@@ -10,15 +10,17 @@ use framegate_guard::store::{StoreError, lines};
 use super::out::{Failure, Out, store_failure};
 use crate::args::LogArgs;
 use crate::exit::Exit;
-use crate::history::call::{Backwards, Forwards, RecordedCall, time_of};
+use crate::history::call::{Backwards, Forwards, RecordedCall, RowKind, time_of};
 use crate::history::choice::Choice;
-use crate::history::file::RecordFile;
+use crate::history::file::{RecordFile, Rows};
 use crate::history::line::{Line, Whole, table};
 use crate::store_path;
 
 /// Records in a row that are older than what is asked for: then there is nothing newer before them. One alone says
 /// little: a clock that is set back makes the records of a while older than those before.
 const OLDER_MAX: usize = 10_000;
+/// Records before a page that are looked through for what people said of calls on it.
+const BEFORE_MAX: usize = 10_000;
 /// How often a followed record is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -82,6 +84,24 @@ fn chain(file: &RecordFile, out: &mut Out, failure: &dyn Fn(StoreError) -> Failu
     out.flush().map_err(|why| Failure::stdout(&why))
 }
 
+/// What people said of a call stands before its decision anew, perhaps before the page.
+fn first_replies(found: &mut [RecordedCall], seen: &mut Backwards, rows: Rows<'_>) -> Result<(), StoreError> {
+    let Some(first) = found.iter().filter_map(RecordedCall::again).min() else { return Ok(()) };
+    for row in rows.take(BEFORE_MAX) {
+        let row = row?;
+        if row.seq < first {
+            break;
+        }
+        if RowKind::of(&row) == RowKind::Approval {
+            seen.row(&row)?;
+        }
+    }
+    for call in found.iter_mut().filter(|call| call.again().is_some()) {
+        call.replies = seen.replies.of(&call.record);
+    }
+    Ok(())
+}
+
 struct Page<'a> {
     file: &'a RecordFile,
     choice: Choice,
@@ -93,21 +113,22 @@ impl Page<'_> {
     /// calls that have not ended are told when they do.
     fn last(&self, head: u64) -> Result<(Vec<RecordedCall>, Forwards), StoreError> {
         let mut retracer = Retracer::new(self.file);
-        let (mut rows, mut found, mut open) = (Backwards::default(), Vec::new(), Forwards::default());
+        let (mut seen, mut found, mut open) = (Backwards::default(), Vec::new(), Vec::new());
+        let mut rows = self.file.back(head);
         let mut older = 0;
-        for row in self.file.back(head) {
+        for row in rows.by_ref() {
             let row = row?;
             let is_older = self.choice.since.zip(time_of(&row)).is_some_and(|(since, time)| time < since);
             older = if is_older { older + 1 } else { 0 };
             if older > OLDER_MAX {
                 break;
             }
-            let Some(call) = rows.row(&row)? else { continue };
+            let Some(call) = seen.row(&row)? else { continue };
             if !self.is_chosen(&call, &mut retracer)? {
                 continue;
             }
             match &call.end {
-                None if self.args.follow && call.is_call() => open.begin(call),
+                None if self.args.follow && call.is_call() => open.push(call),
                 _ => found.push(call),
             }
             if self.args.count != 0 && found.len() == self.args.count {
@@ -115,7 +136,8 @@ impl Page<'_> {
             }
         }
         found.reverse();
-        Ok((found, open))
+        first_replies(&mut found, &mut seen, rows)?;
+        Ok((found, Forwards::after(open, seen.replies)))
     }
 
     fn is_chosen(

@@ -17,6 +17,7 @@ use crate::history::choice::Choice;
 use crate::history::file::RecordFile;
 use crate::history::learn;
 use crate::history::line::Line;
+use crate::history::stated::Stated;
 use crate::policy_file;
 
 pub(crate) fn main(args: &ReplayArgs) -> Exit {
@@ -67,7 +68,8 @@ fn other(path: &Path, args: &ReplayArgs) -> Result<Other, Failure> {
         return Err(failure(wrong.join("\n")));
     }
     let facts = given.into_iter().map(|(name, value)| (name, value.source().clone())).collect();
-    Ok(Other { policy: loaded.policy, facts })
+    let stated = Stated::of(&args.paths, args.disk).map_err(|text| Failure { exit: Exit::Usage, text })?;
+    Ok(Other { policy: loaded.policy, facts, stated })
 }
 
 fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Report, StoreError> {
@@ -87,6 +89,7 @@ fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Repor
         }
         Ok(())
     })?;
+    report.rests_on(replayer.notes());
     for rule in replayer.unreached() {
         say(&format!(
             "warning: the rule `{rule}` is for none of the tools that the record has calls of, so it decided nothing here. If it is for none of the server's tools (a misspelt argument?), every call asks under `run`: `framegate check POLICY -- SERVER` tells"

@@ -141,6 +141,7 @@ fn prepare(
         annotates,
         ask: asking,
     });
+    let bridge = bridge.map_err(|why| (why.to_string(), Exit::Broken))?;
     if !without_policy {
         bridge.announce(&bridge.guard(), "decides every call");
     }

@@ -1,8 +1,11 @@
 //! `framegate show`: one record in full.
 
+mod json;
+
 use std::io;
 
 use framegate_guard::store::StoreError;
+use framegate_guard::store::chain::hex;
 use framegate_guard::store::read::{Record, Row};
 use framegate_guard::store::retrace::{Missing, Retracer, Source as _};
 use serde_json::Value;
@@ -11,9 +14,11 @@ use super::log::record_file;
 use super::out::{Failure, Out, store_failure};
 use crate::args::{ShowArgs, ShownArguments};
 use crate::exit::Exit;
-use crate::history::call::{RecordedCall, RowKind};
+use crate::history::after::After;
+use crate::history::call::RecordedCall;
 use crate::history::file::RecordFile;
-use crate::history::line::{clip, local, milliseconds, utc, visible};
+use crate::history::line::{clip, local, milliseconds, utc, visible, visible_json};
+use crate::history::reply;
 use crate::redact;
 
 /// Characters of a content that are shown; `log --json --all` has all of it.
@@ -33,6 +38,11 @@ fn show(args: &ShowArgs, out: &mut Out) -> Result<(), Failure> {
         let text = format!("`{}` has no record {}; see framegate log", path.display(), args.id);
         Failure { exit: Exit::Data, text }
     })?;
+    if args.json {
+        let json = json::of(&file, &row, args.arguments).map_err(failure)?;
+        let written = out.line(&visible_json(&json.to_string())).and_then(|()| out.flush());
+        return written.map_err(|why| Failure::stdout(&why));
+    }
     let mut page = Page {
         retracer: Retracer::new(&file),
         file: &file,
@@ -43,29 +53,6 @@ fn show(args: &ShowArgs, out: &mut Out) -> Result<(), Failure> {
     page.record(&row).map_err(failure)?;
     let written = page.lines.iter().try_for_each(|line| out.line(&visible(line.clone())));
     written.and_then(|()| out.flush()).map_err(|why: io::Error| Failure::stdout(&why))
-}
-
-/// How a call ended, if its record says so anywhere behind it.
-fn end_of(file: &RecordFile, call: &Record) -> Result<Option<Record>, StoreError> {
-    let mention = format!("\"call\":{},", call.seq());
-    let session = call.number("session");
-    let mut end = None;
-    for row in file.from(call.seq().saturating_add(1)) {
-        let row = row?;
-        match RowKind::of(&row) {
-            RowKind::End if row.body.contains(&mention) => {
-                let record = row.record()?;
-                let is_last = record.text("how") != Some("task");
-                end = Some(record);
-                if is_last {
-                    break;
-                }
-            }
-            RowKind::Close if row.record()?.number("session") == session => break,
-            _ => {}
-        }
-    }
-    Ok(end)
 }
 
 struct Page<'f> {
@@ -88,8 +75,9 @@ impl Page<'_> {
         let time = record.time().0;
         self.lines.push(format!("{} {}, {} ({})", record.kind(), row.seq, local(time), utc(time)));
         if record.kind() == "call" {
-            let end = end_of(self.file, &record)?;
-            self.call(&RecordedCall { record: record.clone(), hash: row.hash, end })?;
+            let After { replies, again, end } = After::of(self.file, &record)?;
+            let call = RecordedCall { replies, end, ..RecordedCall::of(row)? };
+            self.call(&call, again.as_ref())?;
         } else {
             self.members(&record)?;
         }
@@ -97,7 +85,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn call(&mut self, call: &RecordedCall) -> Result<(), StoreError> {
+    fn call(&mut self, call: &RecordedCall, again: Option<&Record>) -> Result<(), StoreError> {
         let record = &call.record;
         let session = self.retracer.session(record)?.unwrap_or_default();
         self.lines.push(field(
@@ -114,6 +102,7 @@ impl Page<'_> {
             self.content(record, name, title)?;
         }
         self.policy(record)?;
+        self.asked(call, again)?;
         let sent = match record.text("sent") {
             Some("no") => "nothing",
             Some("edited") => "the call, edited",
@@ -122,6 +111,30 @@ impl Page<'_> {
         self.lines.push(field("sent", sent));
         self.ended(call)?;
         self.gone(record)
+    }
+
+    /// Who was asked, and what came of it; the decision before, and the one after.
+    fn asked(&mut self, call: &RecordedCall, again: Option<&Record>) -> Result<(), StoreError> {
+        if let Some(first) = call.again() {
+            self.lines.push(field("again", &format!("decided anew after record {first}")));
+            let first = self.file.row(first)?.map(|row| row.record()).transpose()?;
+            let before = first.map(|first| After::of(self.file, &first)).transpose()?;
+            before.iter().flat_map(|before| &before.replies).for_each(|said| self.person(said));
+        }
+        call.replies.iter().for_each(|said| self.person(said));
+        if let Some(again) = again {
+            let outcome = again.text("outcome").unwrap_or_default();
+            self.lines.push(field("then", &format!("decided anew as record {}: {outcome}", again.seq())));
+        }
+        Ok(())
+    }
+
+    fn person(&mut self, said: &Record) {
+        let sentence = self.clean(&reply::sentence(said));
+        self.lines.push(field("person", &format!("{sentence}; record {}", said.seq())));
+        if let Some(note) = said.text("note") {
+            self.lines.push(field("", &self.clean(note)));
+        }
     }
 
     fn tool(&self, call: &Record) -> String {
@@ -285,8 +298,4 @@ impl Page<'_> {
 
 fn field(title: &str, text: &str) -> String {
     format!("{title:<10} {text}")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

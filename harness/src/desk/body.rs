@@ -60,7 +60,7 @@ impl Body {
             return Err(format!("{bytes} bytes of arguments are too many to be asked about at a terminal"));
         }
         let mut nonce = Hash::default();
-        crate::recorder::entropy(&mut nonce.0);
+        crate::recorder::entropy(&mut nonce.0).map_err(|why| why.to_string())?;
         Ok(Body {
             nonce: nonce.to_string(),
             server: server.to_owned(),

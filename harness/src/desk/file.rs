@@ -57,11 +57,14 @@ pub(crate) fn now_ms() -> i64 {
 }
 
 /// A name that a person can type.
-pub(crate) fn short_id() -> String {
+///
+/// # Errors
+/// What to tell a person, where the system gives no random bytes.
+pub(crate) fn short_id() -> Result<String, String> {
     let mut random = [0; ID_LETTERS];
-    crate::recorder::entropy(&mut random);
+    crate::recorder::entropy(&mut random).map_err(|why| why.to_string())?;
     let letter = |byte: &u8| LETTERS.get(usize::from(byte % 32)).copied().map_or('a', char::from);
-    random.iter().map(letter).collect()
+    Ok(random.iter().map(letter).collect())
 }
 
 impl DeskFile {
@@ -78,7 +81,9 @@ impl DeskFile {
             Err(why) => return Err(cannot(path, &why)),
         }
         let mut connection = connect(path).map_err(|why| cannot(path, &why))?;
-        make_tables(&mut connection).map_err(|why| cannot(path, &why))?;
+        let mut id = Hash::default();
+        crate::recorder::entropy(&mut id.0).map_err(|why| cannot(path, &why))?;
+        make_tables(&mut connection, id).map_err(|why| cannot(path, &why))?;
         Self::of(path, connection)
     }
 
@@ -123,7 +128,7 @@ impl DeskFile {
         let insert = "INSERT INTO questions (id, body, pid, asked_ms, until_ms, state) \
                       VALUES (?1, ?2, ?3, ?4, ?5, 'open') ON CONFLICT DO NOTHING";
         for _ in 0..8 {
-            let id = short_id();
+            let id = short_id()?;
             let row = params![id, body, std::process::id(), now, until_ms];
             if step.execute(insert, row).map_err(failed)? == 1 {
                 step.commit().map_err(failed)?;
@@ -279,13 +284,11 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn make_tables(connection: &mut Connection) -> rusqlite::Result<()> {
+fn make_tables(connection: &mut Connection, id: Hash) -> rusqlite::Result<()> {
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let things: i64 = step.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if things == 0 {
         step.execute_batch(SCHEMA)?;
-        let mut id = Hash::default();
-        crate::recorder::entropy(&mut id.0);
         step.execute("INSERT INTO desk (id) VALUES (?1)", params![id.to_string()])?;
         step.pragma_update(None, "application_id", APPLICATION_ID)?;
         step.pragma_update(None, "user_version", FORMAT)?;

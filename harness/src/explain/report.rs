@@ -11,6 +11,7 @@ use framegate_guard::{Guard, Outcome};
 use serde_json::{Value, json};
 
 use super::Decided;
+use crate::history::line::visible;
 
 impl Decided {
     /// One line of JSON. `sent` has the bytes that would be sent.
@@ -63,7 +64,7 @@ impl Decided {
         lines.extend(self.asks.as_ref().map(|asks| format!("  {asks}")));
         let next = self.advice.lines().map(|line| line.strip_prefix("- ").unwrap_or(line));
         lines.extend(next.map(|line| format!("  next: {line}")));
-        lines.iter().map(|line| visible(line)).collect::<Vec<_>>().join("\n")
+        lines.iter().map(visible).collect::<Vec<_>>().join("\n")
     }
 
     fn verdict(&self) -> String {
@@ -94,11 +95,6 @@ fn because(finding: &Finding) -> String {
 fn evidence(evidence: &Evidence) -> Value {
     let Evidence { about, quote, start, end, source } = evidence;
     json!({ "about": about, "quote": quote, "start": start, "end": end, "source": source })
-}
-
-/// What comes from a file or a model cannot move the cursor.
-pub(crate) fn visible(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// What holds for a tool: its options, and the rules that its calls pass through.
@@ -153,7 +149,7 @@ impl<'g> Options<'g> {
     pub(crate) fn text(&self) -> String {
         match self.in_force() {
             Some(_) => format!("{}: {}", visible(self.tool), self.text_in_force()),
-            None => visible(&format!("{}: not offered", self.tool)),
+            None => visible(format!("{}: not offered", self.tool)),
         }
     }
 
@@ -179,7 +175,7 @@ impl<'g> Options<'g> {
             format!("  rule {} (otherwise {}): {}", check.name, otherwise(check.on_failure), check.reason)
         };
         lines.extend(self.guard.checks_of(self.tool).into_iter().map(rule));
-        lines.iter().map(|line| visible(line)).collect::<Vec<_>>().join("\n")
+        lines.iter().map(visible).collect::<Vec<_>>().join("\n")
     }
 
     fn mode(&self, options: &ToolOptions) -> Mode {

@@ -4,7 +4,7 @@
 //! Each policy is loaded once. Nothing is looked up anywhere but in the record: what another policy asks that was
 //! not asked then is *unknown*, and is told apart from what it decides.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,12 +20,17 @@ use framegate_guard::{Facts, Guard, Outcome};
 use super::call::{RecordedCall, RowKind};
 use super::file::RecordFile;
 use super::reach::Reach;
+use super::stated::Stated;
 
-/// Another policy, and the facts that are given for it.
-#[derive(Debug, Clone)]
+/// Why a conversation is not known.
+const UNHEARD: &str = "the record does not say what was said: no rule of then read it";
+
+/// Another policy, and what is given for it.
+#[derive(Debug)]
 pub(crate) struct Other {
     pub(crate) policy: Policy,
     pub(crate) facts: BTreeMap<String, Bytes>,
+    pub(crate) stated: Stated,
 }
 
 /// One decision made again.
@@ -53,6 +58,8 @@ pub(crate) struct Replayer<'f> {
     other: Option<(Other, Arc<Guard>)>,
     /// What the other policy's rules are for.
     reach: Option<Reach>,
+    /// Sessions of which it is not known what was said, from the first call on that no rule of then listened for.
+    unheard: HashSet<u64>,
 }
 
 impl<'f> Replayer<'f> {
@@ -62,7 +69,13 @@ impl<'f> Replayer<'f> {
             (other, Arc::new(guard))
         };
         let reach = other.as_ref().map(|other| Reach::of(other.policy.clone()));
-        Replayer { retracer: Retracer::new(file), guards: HashMap::new(), other: other.map(guarded), reach }
+        Replayer {
+            retracer: Retracer::new(file),
+            guards: HashMap::new(),
+            other: other.map(guarded),
+            reach,
+            unheard: HashSet::new(),
+        }
     }
 
     /// Each recorded call in its order, after all records before it were seen.
@@ -75,10 +88,12 @@ impl<'f> Replayer<'f> {
             let row = row?;
             match RowKind::of(&row) {
                 RowKind::Call => {
-                    take(self, RecordedCall { record: row.record()?, hash: row.hash, end: None })?
+                    let call = RecordedCall::of(&row)?;
+                    self.listen(&call)?;
+                    take(self, call)?;
                 }
                 RowKind::End | RowKind::Frame => self.retracer.see(&row.record()?),
-                RowKind::Aside | RowKind::Close | RowKind::Other => {}
+                RowKind::Approval | RowKind::Aside | RowKind::Close | RowKind::Other => {}
             }
         }
         Ok(())
@@ -94,18 +109,47 @@ impl<'f> Replayer<'f> {
             Ok(guard) => guard,
             Err(why) => return Ok(Err(why)),
         };
-        let mut retraced = match self.retracer.trace(call, guard.reads_conversation())? {
+        let is_unheard = call.count("session").is_some_and(|session| self.unheard.contains(&session));
+        let mut retraced = match self.retracer.trace(call, guard.reads_conversation() && !is_unheard)? {
             Ok(retraced) => retraced,
             Err(why) => return Ok(Err(why)),
         };
+        retraced.trace.unheard = is_unheard.then(|| UNHEARD.to_owned());
         if let Some(reach) = &mut self.reach {
             reach.see(&retraced.trace);
         }
         let then = self.prepare(&mut retraced);
-        Ok(match guard.replay(&retraced.trace) {
+        let replayed = match &self.other {
+            Some((other, guard)) => guard.replay_beyond(&retraced.trace, &other.stated),
+            None => guard.replay(&retraced.trace),
+        };
+        Ok(match replayed {
             Ok(replayed) => Ok(again(then, replayed, retraced)),
             Err(_) => Err(Missing::Unreadable("arguments".into())),
         })
+    }
+
+    /// What a session heard was kept for rules that read it. Where none did, nothing is known of it: not even that it
+    /// was nothing.
+    fn listen(&mut self, call: &RecordedCall) -> Result<(), StoreError> {
+        let is_wanted = self.other.as_ref().is_some_and(|(_, guard)| guard.reads_conversation());
+        if !is_wanted || self.unheard.contains(&call.session()) {
+            return Ok(());
+        }
+        let heard = match self.retracer.context(&call.record)? {
+            Ok(context) if !context.rust_rules.is_empty() => true,
+            Ok(context) => self.recorded(&context)?.is_ok_and(|guard| guard.reads_conversation()),
+            Err(_) => false,
+        };
+        if !heard {
+            self.unheard.insert(call.session());
+        }
+        Ok(())
+    }
+
+    /// What answers beyond the record, and how often it did.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.other.iter().flat_map(|(other, _)| other.stated.notes()).collect()
     }
 
     /// Rules of the other policy that were for none of the calls' tools.
@@ -117,6 +161,11 @@ impl<'f> Replayer<'f> {
         if let Some((_, guard)) = &self.other {
             return Ok(Ok(Arc::clone(guard)));
         }
+        self.recorded(context)
+    }
+
+    /// The guard of then.
+    fn recorded(&mut self, context: &Context) -> Result<Maybe<Arc<Guard>>, StoreError> {
         if let Some(guard) = self.guards.get(&context.seq) {
             return Ok(guard.clone());
         }

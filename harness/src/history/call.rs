@@ -9,6 +9,8 @@ use framegate_guard::store::StoreError;
 use framegate_guard::store::chain::Hash;
 use framegate_guard::store::read::{Record, Row};
 
+use super::reply::{self, Replies};
+
 /// A recorded call, or another record that a log shows: a `frame`, a `method`, a `gap`.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedCall {
@@ -16,9 +18,16 @@ pub(crate) struct RecordedCall {
     pub(crate) hash: Hash,
     /// Nothing while it has not ended, or where nobody saw it end.
     pub(crate) end: Option<Record>,
+    /// What came of asking people about it, and about the decision that it was made anew after. In their order.
+    pub(crate) replies: Vec<Record>,
 }
 
 impl RecordedCall {
+    /// As its own row says, and no other.
+    pub(crate) fn of(row: &Row) -> Result<RecordedCall, StoreError> {
+        Ok(RecordedCall { record: row.record()?, hash: row.hash, end: None, replies: Vec::new() })
+    }
+
     pub(crate) fn seq(&self) -> u64 {
         self.record.seq()
     }
@@ -29,13 +38,29 @@ impl RecordedCall {
 
     /// One of those that are no calls.
     fn aside(row: &Row) -> Result<Option<RecordedCall>, StoreError> {
-        let record = row.record()?;
+        let call = RecordedCall::of(row)?;
+        let record = &call.record;
         // What is made here, listings with tools hidden and the answers of unrecorded calls refuse nothing.
         let is_quiet =
             |reason: &str| matches!(reason, "made" | "answered") || reason.ends_with(", no record");
         let is_told = record.kind() != "frame"
             || (!record.text("reason").is_some_and(is_quiet) && record.text("sent") != Some("edited"));
-        Ok(is_told.then_some(RecordedCall { record, hash: row.hash, end: None }))
+        Ok(is_told.then_some(call))
+    }
+
+    /// The decision on the same call that this one was made anew after.
+    pub(crate) fn again(&self) -> Option<u64> {
+        self.record.count("again")
+    }
+
+    /// What people said, in a few words; empty where nobody was asked.
+    pub(crate) fn person(&self) -> String {
+        let said = reply::summary(&self.replies);
+        match self.again() {
+            None => said,
+            Some(first) if said.is_empty() => format!("see {first}"),
+            Some(first) => format!("{said}, see {first}"),
+        }
     }
 
     pub(crate) fn is_call(&self) -> bool {
@@ -85,6 +110,12 @@ impl RecordedCall {
         }
     }
 
+    /// Whether this rule or check decided it, or would have.
+    pub(crate) fn is_by(&self, rule: &str) -> bool {
+        let mut names = self.record.texts("failed").chain(self.record.texts("observed"));
+        names.any(|name| name == rule) || self.record.text("rule") == Some(rule)
+    }
+
     fn missed(&self) -> String {
         let count = self.record.number("count").unwrap_or_default();
         let calls = if count == 1 { "call" } else { "calls" };
@@ -119,6 +150,7 @@ fn methods(method: &Record) -> &'static str {
 /// what takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowKind {
+    Approval,
     /// A `gap` or a `method`.
     Aside,
     Call,
@@ -138,6 +170,7 @@ impl RowKind {
         };
         let kind = kind();
         match kind {
+            Some("approval") => RowKind::Approval,
             Some("call") => RowKind::Call,
             Some("close") => RowKind::Close,
             Some("end") => RowKind::End,
@@ -158,14 +191,20 @@ pub(crate) fn time_of(row: &Row) -> Option<i64> {
 #[derive(Debug, Default)]
 pub(crate) struct Backwards {
     ends: HashMap<u64, Record>,
+    pub(crate) replies: Replies,
 }
 
 impl Backwards {
     pub(crate) fn row(&mut self, row: &Row) -> Result<Option<RecordedCall>, StoreError> {
         match RowKind::of(row) {
+            RowKind::Approval => {
+                self.replies.add(row.record()?);
+                Ok(None)
+            }
             RowKind::Call => {
-                let end = self.ends.remove(&row.seq);
-                Ok(Some(RecordedCall { record: row.record()?, hash: row.hash, end }))
+                let call = RecordedCall::of(row)?;
+                let (end, replies) = (self.ends.remove(&row.seq), self.replies.of(&call.record));
+                Ok(Some(RecordedCall { end, replies, ..call }))
             }
             RowKind::End => {
                 let end = row.record()?;
@@ -185,37 +224,46 @@ impl Backwards {
 #[derive(Debug, Default)]
 pub(crate) struct Forwards {
     open: HashMap<u64, RecordedCall>,
+    replies: Replies,
 }
 
 impl Forwards {
-    /// A call whose row was read before.
-    pub(crate) fn begin(&mut self, call: RecordedCall) {
-        self.open.insert(call.seq(), call);
+    /// Goes on from rows that were read before: calls that have not ended, and what people said.
+    pub(crate) fn after(open: Vec<RecordedCall>, replies: Replies) -> Forwards {
+        Forwards { open: open.into_iter().map(|call| (call.seq(), call)).collect(), replies }
     }
 
     pub(crate) fn row(&mut self, row: &Row) -> Result<Vec<RecordedCall>, StoreError> {
         match RowKind::of(row) {
+            RowKind::Approval => {
+                self.replies.add(row.record()?);
+                Ok(Vec::new())
+            }
             RowKind::Call => {
-                let call = RecordedCall { record: row.record()?, hash: row.hash, end: None };
-                self.open.insert(row.seq, call);
+                self.open.insert(row.seq, RecordedCall::of(row)?);
                 Ok(Vec::new())
             }
             RowKind::End => {
                 let end = row.record()?;
-                let seq = end.count("call").unwrap_or_default();
-                let ended = self.open.remove(&seq);
-                Ok(ended.map(|call| RecordedCall { end: Some(end), ..call }).into_iter().collect())
+                let ended = self.open.remove(&end.count("call").unwrap_or_default());
+                Ok(ended.map(|call| self.told(RecordedCall { end: Some(end), ..call })).into_iter().collect())
             }
             RowKind::Close => {
                 let session = row.record()?.count("session").unwrap_or_default();
-                let mut left: Vec<RecordedCall> =
-                    self.open.extract_if(|_, call| call.session() == session).map(|(_, call)| call).collect();
+                let left = self.open.extract_if(|_, call| call.session() == session);
+                let mut left: Vec<RecordedCall> = left.map(|(_, call)| call).collect();
                 left.sort_by_key(RecordedCall::seq);
+                let left = left.into_iter().map(|call| self.told(call)).collect();
+                self.replies.close(session);
                 Ok(left)
             }
             RowKind::Aside | RowKind::Frame => Ok(RecordedCall::aside(row)?.into_iter().collect()),
             RowKind::Other => Ok(Vec::new()),
         }
+    }
+
+    fn told(&self, call: RecordedCall) -> RecordedCall {
+        RecordedCall { replies: self.replies.of(&call.record), ..call }
     }
 }
 
@@ -232,6 +280,7 @@ mod tests {
         for (rest, kind) in [
             ("\"kind\":\"call\",\"tool\":\"x\"", RowKind::Call),
             ("\"kind\":\"end\"", RowKind::End),
+            ("\"kind\":\"approval\",\"how\":\"client\"", RowKind::Approval),
             ("\"kind\":\"method\",\"method\":\",\\\"kind\\\":\\\"call\\\"\"", RowKind::Aside),
             ("\"kind\":\"context\"", RowKind::Other),
         ] {
@@ -296,5 +345,62 @@ mod tests {
         let mut on = Forwards::default();
         let calls: Vec<_> = rows.iter().flat_map(|row| on.row(row).unwrap()).collect();
         assert_eq!(told(&calls), [first, second]);
+    }
+
+    #[test]
+    fn what_people_said_is_told_of_the_call_and_of_the_decision_anew_either_way() {
+        let said = |seq: u64, call: u64, words: &str| {
+            row(seq, &format!("\"kind\":\"approval\",\"session\":9,\"call\":{call},{words}"))
+        };
+        let call = |seq: u64, rest: &str| {
+            row(
+                seq,
+                &format!(
+                    "\"kind\":\"call\",\"session\":9,\"tool\":\"a\",\"outcome\":\"ask\",\"sent\":\"no\"{rest}"
+                ),
+            )
+        };
+        let end = |seq: u64, call: u64, how: &str| {
+            row(seq, &format!("\"kind\":\"end\",\"session\":9,\"call\":{call},\"how\":\"{how}\""))
+        };
+        let rows = [
+            call(1, ""),
+            said(2, 1, "\"how\":\"a way of tomorrow\",\"outcome\":\"filled in\""),
+            end(3, 1, "asked"),
+            call(4, ",\"again\":1"),
+            end(5, 4, "asked"),
+            said(6, 4, "\"how\":\"client\",\"outcome\":\"approved\""),
+            call(7, ",\"again\":4"),
+            end(8, 7, "done"),
+            call(9, ""),
+            said(10, 9, "\"outcome\":\"declined\""),
+            end(11, 9, "refused"),
+            call(12, ""),
+            end(13, 12, "refused"),
+        ];
+        let told = |calls: &[RecordedCall]| calls.iter().map(RecordedCall::person).collect::<Vec<_>>();
+        let mut on = Forwards::default();
+        let forwards: Vec<_> = rows.iter().flat_map(|row| on.row(row).unwrap()).collect();
+        let both = "filled in (a way of tomorrow), approved (client), see 1";
+        assert_eq!(
+            told(&forwards),
+            [
+                "filled in (a way of tomorrow)",
+                "filled in (a way of tomorrow), see 1",
+                "approved (client), see 4",
+                "declined",
+                ""
+            ]
+        );
+        let mut back = Backwards::default();
+        let mut backwards: Vec<_> = rows.iter().rev().filter_map(|row| back.row(row).unwrap()).collect();
+        backwards.reverse();
+        // What came of the first question stands before the decision anew: not read yet.
+        assert_eq!(
+            told(&backwards),
+            ["filled in (a way of tomorrow)", "approved (client), see 1", "see 4", "declined", ""]
+        );
+        let replies = back.replies.of(&backwards[1].record);
+        assert_eq!(RecordedCall { replies, ..backwards[1].clone() }.person(), both);
     }
 }

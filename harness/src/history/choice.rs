@@ -1,8 +1,11 @@
 //! Which calls are wanted.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use framegate_guard::policy::Glob;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
 
 use super::call::RecordedCall;
 use crate::args::{ChoiceArgs, ChosenOutcome};
@@ -12,9 +15,12 @@ use crate::args::{ChoiceArgs, ChosenOutcome};
 pub(crate) struct Choice {
     tool: Option<Glob>,
     outcome: Option<&'static str>,
+    /// A rule, or a check by its name.
+    rule: Option<String>,
     session: Option<u64>,
     /// In µs since 1970.
     pub(crate) since: Option<i64>,
+    until: Option<i64>,
 }
 
 impl Choice {
@@ -27,8 +33,16 @@ impl Choice {
             ChosenOutcome::Ask => "ask",
             ChosenOutcome::Deny => "deny",
         });
-        let since = args.since.as_deref().map(|text| since(text, SystemTime::now())).transpose()?;
-        Ok(Choice { tool, outcome, session: args.session, since })
+        let time = |name: &str, text: &Option<String>, day| {
+            let Some(text) = text else { return Ok(None) };
+            let time = time(text, day, SystemTime::now(), &TimeZone::system());
+            time.map(Some).ok_or_else(|| format!(
+                "--{name}: `{text}` is no time; write how long ago (90s, 2h, 7d), a day (2026-01-31) or a time (2026-01-31T12:00:00Z, or without Z on this machine's clock)"
+            ))
+        };
+        let (since, until) =
+            (time("since", &args.since, Day::First)?, time("until", &args.until, Day::Last)?);
+        Ok(Choice { tool, outcome, rule: args.rule.clone(), session: args.session, since, until })
     }
 
     pub(crate) fn takes(&self, call: &RecordedCall, server: &str) -> bool {
@@ -36,32 +50,77 @@ impl Choice {
             && self.outcome.is_none_or(|outcome| call.outcome() == outcome || call.would() == Some(outcome))
             && self.session.is_none_or(|session| call.session() == session)
             && self.since.is_none_or(|since| call.record.time().0 >= since)
+            && self.until.is_none_or(|until| call.record.time().0 <= until)
+            && self.rule.as_deref().is_none_or(|rule| call.is_by(rule))
     }
 }
 
-/// `2h`, `7d`, or a time as RFC 3339.
-fn since(text: &str, now: SystemTime) -> Result<i64, String> {
-    let time = match humantime::parse_duration(text) {
-        Ok(ago) => now.checked_sub(ago).unwrap_or(UNIX_EPOCH),
-        Err(_) => humantime::parse_rfc3339_weak(text).map_err(|_| {
-            format!("--since: `{text}` is no time; write how long ago (90s, 2h, 7d) or a time (2026-01-31T12:00:00Z)")
-        })?,
-    };
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    Ok(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+/// Which end of a day is meant, where only the day is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Day {
+    First,
+    Last,
+}
+
+/// `2h`, `7d`; a day or a time on this machine's clock, as the log shows them; or a time with its zone. In µs since
+/// 1970.
+fn time(text: &str, day: Day, now: SystemTime, zone: &TimeZone) -> Option<i64> {
+    if let Ok(ago) = humantime::parse_duration(text) {
+        let since = now.checked_sub(ago).unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH);
+        let micros = since.unwrap_or_default().as_micros();
+        return Some(i64::try_from(micros).unwrap_or(i64::MAX));
+    }
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Some(time.as_microsecond());
+    }
+    let local = |time: DateTime| Some(time.to_zoned(zone.clone()).ok()?.timestamp().as_microsecond());
+    match (Date::strptime("%Y-%m-%d", text), day) {
+        (Ok(date), Day::First) => local(date.to_datetime(Time::midnight())),
+        // A day has 23 hours where the clocks are put forward.
+        (Ok(date), Day::Last) => Some(local(date.tomorrow().ok()?.to_datetime(Time::midnight()))? - 1),
+        (Err(_), _) => local(text.parse().ok()?),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
-    fn times_are_ago_or_absolute() {
+    fn times_are_ago_days_or_absolute() {
         let now = UNIX_EPOCH + Duration::from_secs(10_000);
-        assert_eq!(since("2h", now), Ok(2_800_000_000));
-        assert_eq!(since("1970-01-01T00:00:07Z", now), Ok(7_000_000));
-        assert_eq!(since("1970-01-01 00:00:07", now), Ok(7_000_000));
-        assert_eq!(since("9999d", now), Ok(0));
-        assert!(since("yesterday", now).unwrap_err().contains("`yesterday`"));
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let time = |text: &str, day, zone: &TimeZone| time(text, day, now, zone);
+        for (text, micros) in [
+            ("2h", Some(2_800_000_000)),
+            ("9999d", Some(0)),
+            ("1970-01-01T00:00:07Z", Some(7_000_000)),
+            ("1970-01-01T01:00:07+01:00", Some(7_000_000)),
+            ("1970-01-01 00:00:07", Some(7_000_000)),
+            ("1970-01-01T00:00:07.5", Some(7_500_000)),
+            ("1970-01-02", Some(86_400_000_000)),
+            ("yesterday", None),
+            ("1970-01-32", None),
+            ("1970-01-02x", None),
+            ("", None),
+        ] {
+            assert_eq!(time(text, Day::First, &TimeZone::UTC), micros, "{text}");
+        }
+        // As the log shows it: a row's time can be given as it stands there.
+        assert_eq!(time("1970-01-01 02:00:00.000", Day::First, &berlin), Some(3_600_000_000));
+        assert_eq!(time("1970-01-01", Day::First, &berlin), Some(-3_600_000_000));
+        assert_eq!(time("1970-01-01", Day::Last, &TimeZone::UTC), Some(86_399_999_999));
+        // 23 hours long.
+        let ends = [Day::First, Day::Last].map(|day| time("2026-03-29", day, &berlin).unwrap());
+        assert_eq!(ends[1] - ends[0], 23 * 3_600_000_000 - 1);
+    }
+
+    #[test]
+    fn what_is_no_time_is_named() {
+        let args = ChoiceArgs { until: Some("tomorrow".into()), ..ChoiceArgs::default() };
+        let why = Choice::of(&args).unwrap_err();
+        assert!(why.starts_with("--until: `tomorrow` is no time"), "{why}");
     }
 }

@@ -20,6 +20,7 @@ use super::again::{Again, Other, Replayer};
 use super::call::RecordedCall;
 use super::choice::Choice;
 use super::file::RecordFile;
+use super::stated::Stated;
 
 /// Rounds in which the draft is corrected; each takes out at least one rule, or loosens one tool.
 const ROUNDS_MAX: usize = 16;
@@ -65,7 +66,7 @@ pub(crate) fn draft(
             }
         };
         let mut wrong: BTreeSet<((String, String), String)> = BTreeSet::new();
-        let other = Other { policy, facts: BTreeMap::<String, Bytes>::new() };
+        let other = Other { policy, facts: BTreeMap::<String, Bytes>::new(), stated: Stated::default() };
         each(file, choice, Some(other), |call, server, again| {
             let Some(again) = again.filter(|again| again.now != Outcome::Allow) else { return };
             let tool = (server.to_owned(), call.tool().to_owned());
@@ -96,7 +97,13 @@ fn each(
     mut take: impl FnMut(&RecordedCall, &str, Option<Again>),
 ) -> Result<(), StoreError> {
     // Without another policy only the inputs are wanted: under one that allows all, they come whatever was in force.
-    let any = || Some(Other { policy: load("framegate: 1\ndefault: allow\n").ok()?, facts: BTreeMap::new() });
+    let any = || {
+        Some(Other {
+            policy: load("framegate: 1\ndefault: allow\n").ok()?,
+            facts: BTreeMap::new(),
+            stated: Stated::default(),
+        })
+    };
     let mut replayer = Replayer::new(file, other.or_else(any));
     replayer.calls(file, |replayer, call| {
         let session = replayer.retracer.session(&call.record)?.unwrap_or_default();

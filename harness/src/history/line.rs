@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use framegate_guard::store::StoreError;
 use framegate_guard::store::read::Record;
 use framegate_guard::store::retrace::{Missing, Retracer, SessionInfo};
@@ -11,9 +11,14 @@ use serde_json::{Value, json};
 
 use super::call::RecordedCall;
 use super::file::RecordFile;
+use super::reply;
 use crate::calls::LogArguments;
 use crate::calls::arguments::{shown, whole};
+use crate::redact;
 
+/// What a row has.
+const COLUMNS: [&str; 10] =
+    ["#", "time", "server/session", "outcome", "tool", "arguments", "by", "person", "ended", "latency"];
 /// Characters of arguments in a row, at least.
 const ARGUMENTS_CHARS_MIN: usize = 24;
 /// Characters of a row's other foreign strings.
@@ -37,6 +42,7 @@ pub(crate) struct Whole {
     arguments: Value,
     /// Why there are none although there were some.
     missing: Option<String>,
+    what: LogArguments,
 }
 
 impl Line {
@@ -51,7 +57,7 @@ impl Line {
     }
 
     /// For people, before they are in columns.
-    fn cells(&self, width: usize) -> [String; 9] {
+    fn cells(&self, width: usize) -> [String; COLUMNS.len()] {
         let call = &self.call;
         [
             call.seq().to_string(),
@@ -61,6 +67,7 @@ impl Line {
             clip(call.tool(), SHOWN_CHARS),
             clip(&self.arguments, width),
             clip(&call.by(), SHOWN_CHARS),
+            clip(&call.person(), SHOWN_CHARS),
             call.how(),
             call.latency_us().map(milliseconds).unwrap_or_default(),
         ]
@@ -68,10 +75,13 @@ impl Line {
 
     /// A row alone, where the next ones are not known yet.
     pub(crate) fn row(&self) -> String {
-        let [seq, time, session, outcome, tool, arguments, by, how, latency] =
+        let [seq, time, session, outcome, tool, arguments, by, person, how, latency] =
             self.cells(usize::MAX).map(visible);
         let by = if by.is_empty() { by } else { format!(" ({by})") };
-        format!("{seq:>6}  {time}  {session}  {outcome:<5}  {tool}  {arguments}  {how}{by}  {latency}")
+        let person = if person.is_empty() { person } else { format!(" [{person}]") };
+        format!(
+            "{seq:>6}  {time}  {session}  {outcome:<5}  {tool}  {arguments}  {how}{by}{person}  {latency}"
+        )
     }
 }
 
@@ -89,7 +99,7 @@ impl Whole {
         let text = kept.and_then(|bytes| whole(&bytes, what));
         let arguments =
             text.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or_else(|_| text.into()));
-        Ok(Whole { call, session, arguments, missing })
+        Ok(Whole { call, session, arguments, missing, what })
     }
 
     /// One JSON object.
@@ -97,6 +107,9 @@ impl Whole {
         let call = &self.call;
         let list = |key: &str| call.record.texts(key).map(Value::from).collect::<Value>();
         let end = |key: &str| call.end.as_ref().and_then(|end| end.value(key)).cloned();
+        let is_full = self.what == LogArguments::Full;
+        let clean = |text: &str| if is_full { text.to_owned() } else { redact::text(text).into_owned() };
+        let approvals = call.replies.iter().map(|said| reply::json(said, clean)).collect::<Value>();
         let json = json!({
             "seq": call.seq(), "kind": call.record.kind(), "time": utc(call.record.time().0), "session": call.session(),
             "name": self.session.name, "server": self.session.server, "tool": call.record.text("tool"),
@@ -104,7 +117,7 @@ impl Whole {
             "arguments": self.arguments, "arguments_missing": self.missing,
             "outcome": call.outcome(), "would": call.would(), "failed": list("failed"), "observed": list("observed"),
             "sent": call.record.text("sent"), "how": end("how"), "code": end("code"), "bytes": end("bytes"),
-            "latency_us": end("latency_us"), "hash": call.hash.to_string(),
+            "latency_us": end("latency_us"), "again": call.again(), "approvals": approvals, "hash": call.hash.to_string(),
         });
         visible_json(&json.to_string())
     }
@@ -114,17 +127,7 @@ impl Whole {
 pub(crate) fn table(lines: &[Line]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header([
-        "#",
-        "time",
-        "server/session",
-        "outcome",
-        "tool",
-        "arguments",
-        "by",
-        "ended",
-        "latency",
-    ]);
+    table.set_header(COLUMNS);
     let others = |line: &Line| line.cells(0).iter().map(|cell| cell.chars().count() + 2).sum();
     let widest: usize = lines.iter().map(others).max().unwrap_or_default();
     let width = match terminal_width() {
@@ -134,9 +137,15 @@ pub(crate) fn table(lines: &[Line]) -> Table {
     for line in lines {
         table.add_row(line.cells(width).map(|cell| Cell::new(visible(cell))));
     }
-    for column in [0, 8] {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
+    let is_asked = lines.iter().any(|line| !line.call.person().is_empty());
+    for (column, name) in table.column_iter_mut().zip(COLUMNS) {
+        match name {
+            "#" | "latency" => column.set_cell_alignment(CellAlignment::Right),
+            // Most pages have nobody's.
+            "person" if !is_asked => {
+                column.set_constraint(ColumnConstraint::Hidden);
+            }
+            _ => {}
         }
     }
     table
@@ -169,7 +178,8 @@ fn arguments(
 }
 
 /// Nothing in a row moves the cursor or begins another row.
-pub(crate) fn visible(text: String) -> String {
+pub(crate) fn visible(text: impl Into<String>) -> String {
+    let text = text.into();
     let is_plain = |c: char| !c.is_control() && crate::calls::is_shown(c);
     if text.chars().all(is_plain) {
         return text;
@@ -218,6 +228,18 @@ pub(crate) fn local(micros: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_shows_no_character_that_moves_the_cursor_or_turns_it_around() {
+        for odd in ["\u{1b}[2J", "\u{9b}", "\u{202e}", "\u{2028}", "\u{e0041}", "a\nb", "\u{200b}"] {
+            let shown = visible(odd);
+            assert!(
+                shown.contains('\u{fffd}') && shown.chars().all(crate::calls::is_shown),
+                "{odd:?}: {shown:?}"
+            );
+        }
+        assert_eq!(visible("é 😀"), "é 😀");
+    }
 
     #[test]
     fn json_shows_no_character_that_moves_the_cursor_and_says_the_same() {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use framegate_guard::store::event::{Event, FrameRecord, FrameSent, Peer};
+use framegate_guard::store::keep::Keep;
 use framegate_pump::{Ended, Head, How, Observer, Point, Seen, Side, Ticket, TooLong};
 use sha2::{Digest as _, Sha256};
 
@@ -65,6 +66,7 @@ pub(super) enum Claim {
 #[derive(Debug, Default)]
 pub(super) struct Segment {
     salt: [u8; 16],
+    keep: Keep,
     /// Client to server, server to client.
     runs: [Run; 2],
     text: Option<String>,
@@ -77,17 +79,21 @@ struct Run {
     later: Vec<Bytes>,
     later_bytes: usize,
     hash: Option<Sha256>,
+    /// The salt stands in the record: who knows all of these frames but a code of six digits could find that by
+    /// trying. So where a frame is not kept as it is, or nobody has looked, there is no hash.
+    is_hidden: bool,
 }
 
 impl Flow {
-    /// The salt that hashes begin with.
-    pub(super) fn begin(&mut self, salt: [u8; 16]) {
-        self.now.salt = salt;
+    /// The salt that hashes begin with, and of which frames one may stand in the record.
+    pub(super) fn begin(&mut self, salt: [u8; 16], keep: Keep) {
+        self.now = Segment { salt, keep, ..Segment::default() };
     }
 
     /// Ends a segment.
     pub(super) fn close(&mut self) -> Segment {
-        let next = Segment { salt: self.now.salt, ..Segment::default() };
+        let Segment { salt, keep, .. } = self.now;
+        let next = Segment { salt, keep, ..Segment::default() };
         std::mem::replace(&mut self.now, next)
     }
 
@@ -220,10 +226,16 @@ fn row(awaited: Awaited, reason: &str, out: Option<Bytes>) -> FrameRecord {
 
 impl Segment {
     fn add(&mut self, from: Side, frame: Bytes) {
-        let salt = self.salt;
+        let (salt, keep) = (self.salt, self.keep);
         let [c2s, s2c] = &mut self.runs;
         let run = if from == Side::Client { c2s } else { s2c };
-        run.add(frame, salt);
+        run.add(frame, salt, keep);
+    }
+
+    /// Holds on to no frame any more.
+    pub(super) fn let_go(&mut self) {
+        let (salt, keep) = (self.salt, self.keep);
+        self.runs.iter_mut().for_each(|run| run.fold_unseen(salt, keep));
     }
 
     /// Bytes that are not hashed yet.
@@ -236,9 +248,11 @@ impl Segment {
         if self.text.is_none() {
             let mut text = String::new();
             for (name, run) in ["c2s", "s2c"].into_iter().zip(&mut self.runs) {
-                if let Some(hash) = run.finish(self.salt) {
+                if run.frames > 0 {
+                    let hash = run.finish(self.salt, self.keep);
+                    let hash = hash.map_or_else(|| "null".to_owned(), |hash| format!("\"{hash}\""));
                     let head = if text.is_empty() { '{' } else { ',' };
-                    let _ = write!(text, "{head}\"{name}\":[{},{},\"{hash}\"]", run.frames, run.bytes);
+                    let _ = write!(text, "{head}\"{name}\":[{},{},{hash}]", run.frames, run.bytes);
                 }
             }
             if !text.is_empty() {
@@ -251,17 +265,26 @@ impl Segment {
 }
 
 impl Run {
-    fn add(&mut self, frame: Bytes, salt: [u8; 16]) {
+    fn add(&mut self, frame: Bytes, salt: [u8; 16], keep: Keep) {
         self.frames += 1;
         self.bytes += u64::try_from(frame.len()).unwrap_or(u64::MAX);
         self.later_bytes += frame.len();
         self.later.push(frame);
         if self.later_bytes > LATER_BYTES_MAX || self.later.len() > LATER_FRAMES_MAX {
-            self.fold(salt);
+            self.fold_unseen(salt, keep);
         }
     }
 
+    /// Where frames are carried nobody looks for secrets in them.
+    fn fold_unseen(&mut self, salt: [u8; 16], keep: Keep) {
+        self.is_hidden |= !self.later.is_empty() && !matches!(keep, Keep::Full);
+        self.fold(salt);
+    }
+
     fn fold(&mut self, salt: [u8; 16]) {
+        if self.is_hidden {
+            self.later.clear();
+        }
         let hash = self.hash.get_or_insert_with(|| Sha256::new().chain_update(salt));
         for frame in self.later.drain(..) {
             hash.update(u64::try_from(frame.len()).unwrap_or(u64::MAX).to_be_bytes());
@@ -270,9 +293,10 @@ impl Run {
         self.later_bytes = 0;
     }
 
-    fn finish(&mut self, salt: [u8; 16]) -> Option<framegate_guard::store::chain::Hash> {
+    fn finish(&mut self, salt: [u8; 16], keep: Keep) -> Option<framegate_guard::store::chain::Hash> {
+        self.is_hidden = self.is_hidden || self.later.iter().any(|frame| keep.hides(frame));
         self.fold(salt);
-        let hash = self.hash.take().filter(|_| self.frames > 0)?;
+        let hash = self.hash.take().filter(|_| !self.is_hidden)?;
         Some(framegate_guard::store::chain::Hash(hash.finalize().into()))
     }
 }
@@ -340,7 +364,7 @@ mod tests {
     #[test]
     fn what_passes_unchanged_is_hashed_and_what_does_not_gets_a_row() {
         let mut flow = Flow::default();
-        flow.begin([7; 16]);
+        flow.begin([7; 16], Keep::Full);
         assert_eq!(flow.close().text(), None);
         let (a, b, c) = (Frame::line(b"a"), Frame::line(b"bb"), Frame::line(b"c"));
         assert!(flow.received(&seen(Point::Received(Side::Client), &a), Side::Client).is_none());
@@ -381,6 +405,35 @@ mod tests {
             let mut segment = Segment::default();
             segment.add(Side::Client, Bytes::from(vec![0; bytes]));
             assert_eq!(segment.waiting_bytes(), waits);
+        }
+    }
+
+    #[test]
+    fn no_running_hash_stands_over_a_frame_that_holds_a_secret_or_that_nobody_looked_at() {
+        let text = |keep: Keep, frames: &[&str], lets_go: bool| {
+            let mut segment = Segment { keep, ..Segment::default() };
+            frames
+                .iter()
+                .for_each(|frame| segment.add(Side::Client, Bytes::copy_from_slice(frame.as_bytes())));
+            if lets_go {
+                segment.let_go();
+                assert_eq!(segment.waiting_bytes(), 0);
+            }
+            segment.text().unwrap().to_owned()
+        };
+        let redacted = Keep::Redacted(&crate::recorder::settings::Credentials);
+        let (plain, secret) = ("{\"method\":\"ping\"}\n", "{\"password\":\"123456\"}\n");
+        let hidden = |text: String| text.ends_with(",null]}");
+        for (keep, frames, lets_go, is_hidden) in [
+            (Keep::Full, &[plain, secret][..], true, false),
+            (redacted, &[plain, plain], false, false),
+            (redacted, &[plain, secret], false, true),
+            (redacted, &[secret, plain], false, true),
+            (redacted, &["no JSON"], false, true),
+            (redacted, &[plain], true, true),
+            (Keep::None, &[plain], false, true),
+        ] {
+            assert_eq!(hidden(text(keep, frames, lets_go)), is_hidden, "{keep:?} {frames:?} {lets_go}");
         }
     }
 }

@@ -63,11 +63,11 @@ impl StoreLedger {
             Durability::Bounded | Durability::Normal => sqlite::Durability::Normal,
         };
         let store = Store::open(&settings.file, durability, entropy).map_err(|why| failed(&why))?;
-        entropy(&mut about.flow_salt);
+        entropy(&mut about.flow_salt).map_err(|why| failed(&why))?;
         let (memory, queue) = (Arc::<MemoryLedger>::default(), Arc::<Queue>::default());
         let (salt, key) =
             (about.flow_salt, SessionKey { principal: about.principal.clone(), name: about.name.clone() });
-        queue.lock().flow.begin(salt);
+        queue.lock().flow.begin(salt, settings.keep);
         let scribe = Scribe {
             store,
             file: Place::of(&settings.file).map_err(|why| failed(&why))?,

@@ -174,8 +174,7 @@ impl Queue {
         };
         let mut flow = state.flow.close();
         if is_full {
-            // Hashed now: it holds on to no frames.
-            flow.text();
+            flow.let_go();
         }
         state.push(Item { what, time, flow });
         let wakes = state.urgent > 0 || state.is_asleep;

@@ -120,7 +120,7 @@ impl StoreSettings {
 }
 
 /// What logs do not show, a redacted record does not keep.
-struct Credentials;
+pub(super) struct Credentials;
 
 impl Redact for Credentials {
     fn redact(&self, bytes: &[u8]) -> Option<(Vec<u8>, Vec<String>)> {

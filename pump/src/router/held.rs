@@ -19,7 +19,7 @@ pub(super) struct Held {
 #[derive(Debug)]
 struct Queued {
     token: Token,
-    method: Option<Method>,
+    method: Method,
     /// Set when it is settled, and waits only for those before it.
     verdict: Option<Verdict>,
 }
@@ -29,7 +29,8 @@ struct Queued {
 pub(super) struct HeldTable {
     all: BTreeMap<Token, Held>,
     /// Decided requests of each side in the order they came; one that is settled waits for those of
-    /// its method before it. A ping never waits for a call. The sides do not wait for each other: a
+    /// its method before it. A ping never waits for a call. An odd frame that is held is one of the
+    /// calls: it may be one. The sides do not wait for each other: a
     /// call may be held until the server has answered us, and the server may ask the client
     /// something first.
     /// INVARIANT: each token here is a key of `all`.
@@ -44,7 +45,7 @@ impl HeldTable {
     /// Adds a request at the end of its method's release order, with its verdict if it has one
     /// already.
     pub(super) fn enqueue(&mut self, token: Token, held: Held, verdict: Option<Verdict>) {
-        let method = held.pending.head().map(|head| head.method.clone());
+        let method = held.pending.lane();
         self.queue.of_mut(held.pending.sender()).push_back(Queued { token, method, verdict });
         self.all.insert(token, held);
     }
@@ -55,8 +56,8 @@ impl HeldTable {
 
     /// Whether a request like this one is waiting, sent by the same side.
     pub(super) fn has_queue(&self, like: &Pending) -> bool {
-        let method = like.head().map(|head| &head.method);
-        self.queue.of(like.sender()).iter().any(|queued| queued.method.as_ref() == method)
+        let method = like.lane();
+        self.queue.of(like.sender()).iter().any(|queued| queued.method == method)
     }
 
     /// Where `token` waits in the release order.
@@ -69,7 +70,7 @@ impl HeldTable {
     /// The next request of `side` that may be released: settled, and the first of its method.
     pub(super) fn release(&mut self, side: Side) -> Option<(Held, Verdict)> {
         let queue = self.queue.of_mut(side);
-        let mut waiting: Vec<&Option<Method>> = Vec::new();
+        let mut waiting: Vec<&Method> = Vec::new();
         let mut first = None;
         for (at, queued) in queue.iter().enumerate() {
             if waiting.contains(&&queued.method) {

@@ -4,7 +4,7 @@ use super::open::Open;
 use crate::envelope::Envelope;
 use crate::frame::Frame;
 use crate::id::Id;
-use crate::request::{Head, Request, Side};
+use crate::request::{Head, Method, Request, Side};
 use crate::seam::Wants;
 
 /// A frame on which a verdict is due.
@@ -55,6 +55,12 @@ impl Pending {
             Self::Message { request, asked: Asked::Interceptor, .. } => Some(&**request),
             _ => None,
         }
+    }
+
+    /// The requests among which it keeps its place. Nobody can say what an odd frame is; a machine holds one since it
+    /// may be a call, and then no later call may run before it.
+    pub(super) fn lane(&self) -> Method {
+        self.head().map_or_else(Method::call, |head| head.method.clone())
     }
 
     pub(super) fn head(&self) -> Option<&Head> {

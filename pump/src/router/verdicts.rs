@@ -91,7 +91,11 @@ impl Router {
             return self.end_pending(&pending, Ended::SenderGone);
         }
         let token = self.token();
-        let in_order = matches!(&pending, Pending::Message { wants: Wants::Decide, request, .. } if request.id().is_some());
+        let in_order = match &pending {
+            Pending::Message { wants: Wants::Decide, request, .. } => request.id().is_some(),
+            Pending::Message { .. } | Pending::Answer { .. } => false,
+            Pending::Odd { .. } => true,
+        };
         let held = Held { pending, kind: hold.kind };
         if in_order && hold.kind == HoldKind::Machine {
             self.held.enqueue(token, held, None);

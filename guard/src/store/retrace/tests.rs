@@ -50,8 +50,9 @@ struct Written {
     folder: std::path::PathBuf,
 }
 
-fn salt(bytes: &mut [u8]) {
+fn salt(bytes: &mut [u8]) -> Result<(), StoreError> {
     bytes.fill(7);
+    Ok(())
 }
 
 impl Written {

@@ -16,13 +16,13 @@ async fn limits_on_ids_follow_the_policy_in_force() {
         rig.client.says(&line).await;
         assert_eq!(rig.server.hears().await, line, "monitor changes nothing");
     }
-    rig.bridge.replace_policy(policy(""), Facts::default()).unwrap();
+    rig.bridge.replace_policy(policy(""), Facts::default()).await.unwrap();
     assert_eq!(rig.client.hears().await, is_changed);
     rig.client.says(&call("1")).await;
     assert!(rig.client.hears().await.contains("still open"));
     rig.client.says(&call(&long.replace('x', "y"))).await;
     assert!(rig.client.hears().await.contains("the id is over 256 bytes"));
-    rig.bridge.replace_policy(policy("mode: monitor\n"), Facts::default()).unwrap();
+    rig.bridge.replace_policy(policy("mode: monitor\n"), Facts::default()).await.unwrap();
     assert_eq!(rig.client.hears().await, is_changed);
     rig.client.says(&call("1")).await;
     assert_eq!(rig.server.hears().await, call("1"));

@@ -30,7 +30,7 @@ async fn a_policy_that_comes_while_a_listing_is_adopted_is_not_undone_by_it() {
             break;
         }
         last = policy(&format!("tools: {{ t1: {{ hidden: true }}, x{n}: {{}} }}\n"));
-        rig.bridge.replace_policy(last.clone(), Facts::default()).unwrap();
+        rig.bridge.replace_policy(last.clone(), Facts::default()).await.unwrap();
     }
     assert_eq!(rig.bridge.guard().policy().digest(), last.digest());
     assert!(!rig.bridge.guard().offers("t1") && rig.bridge.guard().lists("t3999"));

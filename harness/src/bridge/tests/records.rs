@@ -187,7 +187,7 @@ async fn what_was_decided_stays_decided_when_the_policy_is_another_one_at_the_co
         let (mut rig, ledger, _world) = rig(before).await;
         rig.client.says(&call("7", "t0")).await;
         ledger.sees(1).await;
-        rig.bridge.replace_policy(policy(after), Facts::default()).unwrap();
+        rig.bridge.replace_policy(policy(after), Facts::default()).await.unwrap();
         ledger.is_open.send_replace(true);
         if is_sent {
             assert_eq!(rig.server.hears().await, call("7", "t0"));
@@ -210,7 +210,7 @@ async fn a_call_without_a_listing_keeps_the_policy_that_its_step_was_taken_by() 
         .says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"none"}}}}"#))
         .await;
     ledger.sees(1).await;
-    rig.bridge.replace_policy(policy("mode: monitor\n"), Facts::default()).unwrap();
+    rig.bridge.replace_policy(policy("mode: monitor\n"), Facts::default()).await.unwrap();
     ledger.is_open.send_replace(true);
     while !rig.client.hears().await.contains("\"executed\":false") {}
     assert_eq!(ledger.seen(), ["call No listing", "end refused"]);

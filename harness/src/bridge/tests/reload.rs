@@ -1,5 +1,8 @@
 //! What is seen of a policy file that changes.
 
+use std::future::Future as _;
+use std::task::Poll;
+
 use super::*;
 use crate::bridge::follow;
 use crate::policy_file::stamp_to_keep;
@@ -39,4 +42,25 @@ async fn a_change_between_the_load_and_the_first_look_is_seen() {
 #[tokio::test]
 async fn a_change_of_the_same_length_in_the_same_tick_is_seen() {
     changed_after_the_load(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_policy_is_bound_to_many_tools_while_frames_go_on() {
+    for (tools, is_waited_for) in [(64, false), (65, true), (2000, true)] {
+        let rig = Rig::opened("", tools).await;
+        while rig.bridge.guard().tools().count() < tools {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let (next, facts) = (policy("tools: { t1: { hidden: true } }\n"), Facts::default());
+        // Nothing else runs on this thread until it is polled again: so long nothing may be left to do for it.
+        let mut replacing = std::pin::pin!(rig.bridge.replace_policy(next.clone(), facts));
+        let polled = std::future::poll_fn(|context| Poll::Ready(replacing.as_mut().poll(context))).await;
+        assert_eq!(polled.is_pending(), is_waited_for, "{tools}");
+        if is_waited_for {
+            assert!(rig.bridge.guard().offers("t1"), "the one before decides until the next one is bound");
+            replacing.await.unwrap();
+        }
+        assert!(!rig.bridge.guard().offers("t1") && rig.bridge.guard().lists("t0"));
+        assert_eq!(rig.bridge.guard().policy().digest(), next.digest());
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::beside::{Server, Tool};
 use crate::cmd::out::Failure;
-use crate::explain::visible;
+use crate::history::line::visible;
 
 /// Everything found.
 pub(super) struct Report {
@@ -146,7 +146,7 @@ fn server_text(server: &Server, shows_options: bool) -> String {
         server.tools.len() - offered
     );
     for tool in server.tools.iter().filter(|tool| tool.is_offered || tool.is_named) {
-        text.push_str(&format!("  {}\n", visible(&line(tool))));
+        text.push_str(&format!("  {}\n", visible(line(tool))));
         if shows_options && tool.is_offered {
             let lines = tool.options_text.lines().map(|line| format!("    {line}\n"));
             text.extend(lines);

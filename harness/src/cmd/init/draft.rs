@@ -8,7 +8,7 @@ use framegate_guard::policy::{Listed, Listing, PATTERN_BYTES_MAX, Policy, Severi
 
 use super::guess::{Argument, arguments};
 use crate::bridge::listing;
-use crate::explain::visible;
+use crate::history::line::visible;
 
 /// Characters of a tool's description that are shown.
 const SHOWN_CHARS: usize = 70;

@@ -25,6 +25,8 @@ pub(crate) struct Report {
     /// By what is new, and then by what decides now.
     changed: BTreeMap<Change, BTreeMap<String, Group>>,
     missing: BTreeMap<Missing, Group>,
+    /// What answered beside the record.
+    notes: Vec<String>,
 }
 
 /// What is new about a decision.
@@ -84,6 +86,11 @@ impl Report {
         Report { policy, ..Report::default() }
     }
 
+    /// What answered where the record does not.
+    pub(crate) fn rests_on(&mut self, notes: Vec<String>) {
+        self.notes = notes;
+    }
+
     /// Whether there is anything to tell of a decision.
     pub(crate) fn wants(&self, again: Result<&Again, &Missing>) -> bool {
         again.map_or(true, |again| self.change(again).is_some())
@@ -94,8 +101,9 @@ impl Report {
             return (!again.differences.is_empty()).then_some(Change::Fault);
         }
         match (again.then, again.now) {
-            (then, now) if then == now => None,
+            // What asks only since something is unknown may as well be a deny: not the same as what asked then.
             _ if again.unknown.is_some() => Some(Change::Unknown),
+            (then, now) if then == now => None,
             (_, Outcome::Deny) => Some(Change::Denied),
             (_, Outcome::Ask) => Some(Change::Asked),
             (_, Outcome::Allow) => Some(Change::Allowed),
@@ -156,6 +164,7 @@ impl Report {
 
     pub(crate) fn text(&self) -> Vec<String> {
         let mut lines = vec![self.summary()];
+        lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
         for (change, by) in &self.changed {
             lines.push(String::new());
             lines.push(format!("{}:", change.name()));
@@ -206,7 +215,7 @@ impl Report {
             json!({ "why": why.to_string(), "count": group.count, "calls": calls })
         });
         let mut all = json!({
-            "policy": self.policy, "decisions": self.decisions, "same": self.same,
+            "policy": self.policy, "notes": self.notes, "decisions": self.decisions, "same": self.same,
             "not_recomputable": missing.collect::<Vec<Value>>(),
         });
         for change in [Change::Denied, Change::Asked, Change::Allowed, Change::Unknown, Change::Fault] {

@@ -64,7 +64,7 @@ fn segment_text(segment: &Segment, sent: &Hash) -> String {
         name(segment.from),
         segment.frames,
         segment.bytes,
-        short(Some(&segment.received)),
+        short(segment.received.as_ref()),
         short(Some(sent))
     )
 }
@@ -97,8 +97,8 @@ fn segment_json(segment: &Segment) -> Value {
         "from": name(segment.from),
         "frames": segment.frames,
         "bytes": segment.bytes,
-        "received": segment.received.to_string(),
-        "sent": segment.sent.unwrap_or(segment.received).to_string(),
+        "received": segment.received.map(|hash| hash.to_string()),
+        "sent": segment.sent.or(segment.received).map(|hash| hash.to_string()),
         "equal": segment.sent.is_none(),
     })
 }

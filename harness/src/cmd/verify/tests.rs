@@ -8,8 +8,9 @@ use framegate_guard::world::Instant;
 
 use super::*;
 
-fn entropy(bytes: &mut [u8]) {
+fn entropy(bytes: &mut [u8]) -> Result<(), StoreError> {
     getrandom::fill(bytes).unwrap();
+    Ok(())
 }
 
 fn fill(path: &Path) {

@@ -80,9 +80,9 @@ fn head(learned: &Learned) -> String {
     let mut text = format!(
         "# DRAFT, learned by `framegate replay --learn`; it enforces what happened to be called, not what is right.\n\
          # Read every line, widen or narrow it, then try it: framegate replay --policy THIS\n\
-         # It rests on {} that were allowed, in {}, {} to {}.\n\
+         # It rests on {}, in {}, {} to {}.\n\
          # Whatever was not called is refused. An argument that has no rule below is not limited at all.\n",
-        calls(learned.calls),
+        allowed(learned.calls),
         count(learned.sessions.len(), "session"),
         day(&from),
         day(&to),
@@ -281,10 +281,28 @@ fn shown(text: &str) -> String {
     text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '\u{fffd}' }).collect()
 }
 
+/// As a sentence has it: one call was, several were.
+fn allowed(number: u64) -> String {
+    let were = if number == 1 { "was" } else { "were" };
+    format!("{} that {were} allowed", calls(number))
+}
+
 fn calls(number: u64) -> String {
     if number == 1 { "1 call".to_owned() } else { format!("{number} calls") }
 }
 
 fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_call_was_allowed_and_several_were() {
+        let head = |calls| head(&Learned { calls, ..Learned::default() });
+        assert!(head(1).contains("It rests on 1 call that was allowed, in"), "{}", head(1));
+        assert!(head(2).contains("It rests on 2 calls that were allowed, in"), "{}", head(2));
+    }
 }

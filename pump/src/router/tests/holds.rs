@@ -135,6 +135,29 @@ fn a_call_decided_at_once_waits_behind_a_machine_and_other_frames_do_not() {
 }
 
 #[test]
+fn an_odd_frame_that_is_held_keeps_its_place_among_the_calls() {
+    let odd = r#"[{"id":9,"method":"tools/call","params":"please-machine"}]"#;
+    let mut rig = Rig::new();
+    let before = rig.hold(&call("1", "machine"));
+    let held = rig.hold(odd);
+    let after = rig.hold(&call("2", "machine"));
+    assert_eq!(rig.client(&call("3", "forward")), []);
+    assert_eq!(rig.client(&ping("4")), [to_server(ping("4"))], "which waits for no call");
+    assert_eq!(rig.settle(after, forward()), []);
+    assert_eq!(rig.settle(held, forward()), []);
+    assert_eq!(
+        rig.settle(before, forward()),
+        [
+            to_server(call("1", "machine")),
+            to_server(odd),
+            to_server(call("2", "machine")),
+            to_server(call("3", "forward"))
+        ]
+    );
+    assert!(!rig.router.has_machine_holds(Side::Client));
+}
+
+#[test]
 fn a_servers_request_does_not_wait_behind_the_clients_calls() {
     // A call may wait for the server's listing, and the server may first ask for the roots.
     let mut rig = Rig::new();
