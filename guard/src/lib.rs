@@ -148,6 +148,7 @@ pub mod facts;
 pub mod finding;
 pub mod form;
 pub mod function;
+pub mod ground;
 mod guard;
 pub mod import;
 pub mod json;

@@ -9,6 +9,10 @@ use unicode_normalization::UnicodeNormalization as _;
 /// The longest text that is looked at as a URL, in bytes.
 pub const URL_BYTES_MAX: usize = 16 * 1024;
 
+/// The longest host that is brought into ASCII, in bytes: the work grows with its square, and a name has at most
+/// 253 characters.
+pub const HOST_BYTES_MAX: usize = 1024;
+
 /// How a URL begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
@@ -77,7 +81,12 @@ pub fn parts(text: &str) -> Option<Parts> {
 #[must_use]
 pub fn same_url(value: &str, written: &str, rule: PathRule) -> bool {
     let (Some(value), Some(written)) = (parts(value), parts(written)) else { return false };
-    value.query == written.query && value.fragment == written.fragment && leads_to(&value, &written, rule)
+    same_parts(&value, &written, rule)
+}
+
+/// The same of what was read already.
+pub(crate) fn same_parts(value: &Parts, written: &Parts, rule: PathRule) -> bool {
+    value.query == written.query && value.fragment == written.fragment && leads_to(value, written, rule)
 }
 
 /// Whether a URL lies below a prefix: like [`same_url`] by prefix, but a query or fragment may follow where the
@@ -212,6 +221,9 @@ fn is_label(label: &str) -> bool {
 /// Where IDNA 2003 and its successors differ, the older reading: a name in ß is the one in ss, so that neither
 /// reads as the other one's confirmation elsewhere.
 fn idna_2003(host: &str) -> Option<String> {
+    if host.len() > HOST_BYTES_MAX {
+        return None;
+    }
     let mapped: Cow<'_, str> = if host.contains(['ß', 'ς']) {
         Cow::Owned(host.replace('ß', "ss").replace('ς', "σ"))
     } else {

@@ -1,0 +1,209 @@
+//! A text as a matcher reads it, and where each part of it stands in the original.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::class;
+
+/// A text with some characters dropped and others replaced, one for one.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    /// `None`: the original, byte for byte.
+    text: Option<Box<str>>,
+    /// Where copying started anew. `at` and `from` grow.
+    steps: Box<[Step]>,
+}
+
+/// From `at` on, the view's bytes are those of the original from `from` on.
+#[derive(Debug)]
+struct Step {
+    at: u32,
+    from: u32,
+}
+
+impl View {
+    /// Format characters dropped, spaces of every width made plain.
+    pub(super) fn plain(text: &str) -> View {
+        if text.is_ascii() {
+            return View::default();
+        }
+        let changes = |c: char| c != ' ' && (class::is_format(c) || class::is_space_separator(c));
+        if !text.chars().any(changes) {
+            return View::default();
+        }
+        View::build(text, plain_char, false)
+    }
+
+    /// The same without case, and with plain dashes and quotation marks.
+    pub(super) fn folded(text: &str) -> View {
+        if text.is_ascii() {
+            return View { text: Some(text.to_ascii_lowercase().into()), steps: Box::default() };
+        }
+        View::build(text, folded_char, true)
+    }
+
+    /// Nothing of the text.
+    pub(super) fn nothing() -> View {
+        View { text: Some(Box::default()), steps: Box::default() }
+    }
+
+    fn build(text: &str, change: fn(char) -> Option<char>, lower: bool) -> View {
+        let mut out = String::with_capacity(text.len());
+        let mut steps: Vec<Step> = Vec::new();
+        let (mut at, mut expected) = (0, 0);
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+            let (piece, rest) = rest.split_at_checked(ascii).unwrap_or((rest, ""));
+            let mut copy = |out: &mut String, from: usize| {
+                if from != expected {
+                    steps.push(Step { at: index(out.len()), from: index(from) });
+                }
+            };
+            if !piece.is_empty() {
+                copy(&mut out, at);
+                let start = out.len();
+                out.push_str(piece);
+                if lower && let Some(copied) = out.get_mut(start..) {
+                    copied.make_ascii_lowercase();
+                }
+                at += ascii;
+                expected = at;
+            }
+            let Some(c) = rest.chars().next() else { break };
+            if let Some(changed) = change(c) {
+                let mut copy = |out: &mut String, from: usize| {
+                    if from != expected {
+                        steps.push(Step { at: index(out.len()), from: index(from) });
+                    }
+                };
+                copy(&mut out, at);
+                out.push(changed);
+                expected = at + changed.len_utf8();
+            }
+            at += c.len_utf8();
+        }
+        View { text: Some(out.into()), steps: steps.into() }
+    }
+
+    /// Its text; `original` is what it was made of.
+    pub(super) fn text<'a>(&'a self, original: &'a str) -> &'a str {
+        self.text.as_deref().unwrap_or(original)
+    }
+
+    /// Where a part of it stands in the original. Both are on borders of characters.
+    pub(super) fn original(&self, original: &str, part: Range<usize>) -> Range<usize> {
+        if self.steps.is_empty() || part.is_empty() {
+            return part;
+        }
+        let last = self.text(original).get(..part.end).and_then(|head| head.char_indices().next_back());
+        let last = self.place(last.map_or(part.start, |(at, _)| at));
+        let length = original.get(last..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+        self.place(part.start)..last + length
+    }
+
+    /// Where a place of it stands in the original.
+    pub(super) fn place(&self, at: usize) -> usize {
+        let before = self.steps.partition_point(|step| step.at as usize <= at).checked_sub(1);
+        match before.and_then(|step| self.steps.get(step)) {
+            Some(step) => step.from as usize + (at - step.at as usize),
+            None => at,
+        }
+    }
+
+    /// Where a place of the original stands in it; for what was dropped, where the next part begins.
+    pub(super) fn place_of(&self, original: usize) -> usize {
+        let after = self.steps.partition_point(|step| step.from as usize <= original);
+        let next = self.steps.get(after).map(|step| step.at as usize);
+        let at = match after.checked_sub(1).and_then(|step| self.steps.get(step)) {
+            Some(step) => step.at as usize + (original - step.from as usize),
+            None => original,
+        };
+        next.map_or(at, |next| at.min(next))
+    }
+}
+
+/// A value as it is looked for in the plain view.
+pub(super) fn plain_value(value: &str) -> Cow<'_, str> {
+    if value.is_ascii() { Cow::Borrowed(value) } else { value.chars().filter_map(plain_char).collect() }
+}
+
+/// A value as it is looked for in the folded view.
+pub(super) fn folded_value(value: &str) -> String {
+    value.chars().filter_map(folded_char).collect()
+}
+
+fn plain_char(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return Some(c);
+    }
+    if class::is_format(c) {
+        return None;
+    }
+    Some(if class::is_space_separator(c) { ' ' } else { c })
+}
+
+fn folded_char(c: char) -> Option<char> {
+    let c = plain_char(c)?;
+    Some(match c {
+        _ if c.is_ascii() => c.to_ascii_lowercase(),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe63}' | '\u{ff0d}' => '-',
+        '\u{2018}'..='\u{201b}' | '\u{2032}' => '\'',
+        '\u{201c}'..='\u{201f}' | '\u{2033}' => '"',
+        _ => {
+            let mut lower = c.to_lowercase();
+            match (lower.next(), lower.next()) {
+                (Some(one), None) => one,
+                // A character whose small form is not one character stays: İ.
+                _ => c,
+            }
+        }
+    })
+}
+
+/// `n` as an offset: see [`super::TEXT_BYTES_MAX`].
+fn index(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn dropped_characters_belong_to_what_stands_around_them() {
+        let text = "x\u{200b}İ K\u{a0}\u{ad}y‑z";
+        let folded = View::folded(text);
+        assert_eq!(folded.text(text), "xİ k y-z");
+        let part = |from: &str| {
+            let at = folded.text(text).find(from).unwrap();
+            &text[folded.original(text, at..at + from.len())]
+        };
+        assert_eq!(part("xİ"), "x\u{200b}İ");
+        assert_eq!(part("x"), "x");
+        assert_eq!(part("k y"), "K\u{a0}\u{ad}y");
+        assert_eq!(part("-z"), "‑z");
+        assert!(View::plain("Ünïcode — dashes").text.is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn every_character_of_a_view_is_one_of_the_original(
+            text in "([a-zA-Z ]{0,3}[\u{200b}\u{ad}\u{a0}\u{3000}İẞKΣ‑“é中]{0,2}){0,8}",
+        ) {
+            for (view, change) in
+                [(View::plain(&text), plain_char as fn(char) -> _), (View::folded(&text), folded_char)]
+            {
+                for (at, seen) in view.text(&text).char_indices() {
+                    let original = view.original(&text, at..at + seen.len_utf8());
+                    let from = text[original.clone()].chars().next().unwrap();
+                    prop_assert_eq!(text[original.clone()].chars().count(), 1);
+                    prop_assert_eq!(change(from), Some(seen));
+                    prop_assert_eq!(view.place_of(original.start), at);
+                }
+                let expected: String = text.chars().filter_map(change).collect();
+                prop_assert_eq!(view.text(&text), &expected);
+            }
+        }
+    }
+}

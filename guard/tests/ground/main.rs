@@ -1,0 +1,8 @@
+//! Where a text names a value: against what solvi 1.3.0 finds, against a twin that looks everywhere, and what
+//! must hold for any text.
+
+#![expect(clippy::unwrap_used, reason = "the data is the project's own")]
+
+mod oracle;
+mod properties;
+mod twin;
