@@ -35,7 +35,7 @@
 //! | places of a number before and after the point | 11,000 | is found nowhere |
 
 mod border;
-mod class;
+pub(crate) mod class;
 mod leaves;
 mod number;
 mod occurrences;

@@ -166,6 +166,7 @@ pub mod session;
 pub mod store;
 pub mod text;
 pub mod trace;
+pub mod words;
 pub mod world;
 
 pub use agent::Agent;

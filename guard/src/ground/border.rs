@@ -8,9 +8,8 @@ use super::class::{is_alphanumeric, is_digit, is_letter, is_space, is_word};
 const JOINTS: &[char] = &['.', '@', '-', '/', ':', '_'];
 
 /// What surrounds a whole value, besides the text's ends.
-const SURROUNDS: &[char] = &[
-    ' ', '\t', '\r', '\n', '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', ':', '!', '?',
-];
+const SURROUNDS: &[char] =
+    &[' ', '\t', '\r', '\n', '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', ':', '!', '?'];
 
 /// What is taken off both ends of a word.
 const WRAPS: &[char] = &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', ':', '!', '?'];

@@ -20,11 +20,14 @@ impl Leaf<'_> {
         while inside.ordinal() != self.value.ordinal() {
             // The last one that begins no later is the one that holds it.
             let holds = |value: &Value<'_>| value.ordinal() <= self.value.ordinal();
-            if let Some((position, item)) = inside.items().enumerate().take_while(|(_, item)| holds(item)).last()
+            if let Some((position, item)) =
+                inside.items().enumerate().take_while(|(_, item)| holds(item)).last()
             {
                 path.push_str(&format!("[{position}]"));
                 inside = item;
-            } else if let Some((name, member)) = inside.members().take_while(|(_, member)| holds(member)).last() {
+            } else if let Some((name, member)) =
+                inside.members().take_while(|(_, member)| holds(member)).last()
+            {
                 path.push_str(if path.is_empty() { "" } else { "." });
                 path.push_str(name);
                 inside = member;

@@ -51,9 +51,8 @@ impl Number {
         let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).filter(u8::is_ascii_digit).collect();
         let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
         let digits = digits.get(zeros..).unwrap_or_default();
-        let point = i64::try_from(whole.trim_start_matches('-').len()).ok()?
-            - i64::try_from(zeros).ok()?
-            + exponent;
+        let point =
+            i64::try_from(whole.trim_start_matches('-').len()).ok()? - i64::try_from(zeros).ok()? + exponent;
         let (whole, fraction) = if digits.is_empty() { Default::default() } else { place(digits, point)? };
         let negative = json.starts_with('-') && !digits.is_empty();
         Some(Number { negative, whole, fraction, marks: Marks::of(locale, spaced) })

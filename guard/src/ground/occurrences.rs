@@ -25,7 +25,11 @@ impl Needle {
     }
 
     /// Calls `found` with the start of each place until it breaks.
-    pub(super) fn each(&self, text: &str, mut found: impl FnMut(usize) -> ControlFlow<()>) -> ControlFlow<()> {
+    pub(super) fn each(
+        &self,
+        text: &str,
+        mut found: impl FnMut(usize) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let (text, length) = (text.as_bytes(), self.len());
         let mut from = 0;
         while let Some(start) = text.get(from..).and_then(|rest| self.finder.find(rest)) {

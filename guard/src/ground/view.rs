@@ -21,6 +21,25 @@ struct Step {
     from: u32,
 }
 
+/// A view in the making.
+struct Copy {
+    text: String,
+    steps: Vec<Step>,
+    /// Where in the original the next bytes would come from without a step.
+    next: usize,
+}
+
+impl Copy {
+    /// Adds `length` bytes that stand for those of the original from `from` on.
+    fn push(&mut self, from: usize, length: usize, write: impl FnOnce(&mut String)) {
+        if from != self.next {
+            self.steps.push(Step { at: index(self.text.len()), from: index(from) });
+        }
+        write(&mut self.text);
+        self.next = from + length;
+    }
+}
+
 impl View {
     /// Format characters dropped, spaces of every width made plain.
     pub(super) fn plain(text: &str) -> View {
@@ -47,42 +66,29 @@ impl View {
         View { text: Some(Box::default()), steps: Box::default() }
     }
 
-    fn build(text: &str, change: fn(char) -> Option<char>, lower: bool) -> View {
-        let mut out = String::with_capacity(text.len());
-        let mut steps: Vec<Step> = Vec::new();
-        let (mut at, mut expected) = (0, 0);
-        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+    fn build(original: &str, change: fn(char) -> Option<char>, lower: bool) -> View {
+        let mut out = Copy { text: String::with_capacity(original.len()), steps: Vec::new(), next: 0 };
+        let mut at = 0;
+        while let Some(rest) = original.get(at..).filter(|rest| !rest.is_empty()) {
             let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
             let (piece, rest) = rest.split_at_checked(ascii).unwrap_or((rest, ""));
-            let mut copy = |out: &mut String, from: usize| {
-                if from != expected {
-                    steps.push(Step { at: index(out.len()), from: index(from) });
-                }
-            };
             if !piece.is_empty() {
-                copy(&mut out, at);
-                let start = out.len();
-                out.push_str(piece);
-                if lower && let Some(copied) = out.get_mut(start..) {
-                    copied.make_ascii_lowercase();
-                }
-                at += ascii;
-                expected = at;
+                out.push(at, piece.len(), |text| {
+                    let start = text.len();
+                    text.push_str(piece);
+                    if lower && let Some(copied) = text.get_mut(start..) {
+                        copied.make_ascii_lowercase();
+                    }
+                });
             }
+            at += ascii;
             let Some(c) = rest.chars().next() else { break };
             if let Some(changed) = change(c) {
-                let mut copy = |out: &mut String, from: usize| {
-                    if from != expected {
-                        steps.push(Step { at: index(out.len()), from: index(from) });
-                    }
-                };
-                copy(&mut out, at);
-                out.push(changed);
-                expected = at + changed.len_utf8();
+                out.push(at, changed.len_utf8(), |text| text.push(changed));
             }
             at += c.len_utf8();
         }
-        View { text: Some(out.into()), steps: steps.into() }
+        View { text: Some(out.text.into()), steps: out.steps.into() }
     }
 
     /// Its text; `original` is what it was made of.

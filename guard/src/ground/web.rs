@@ -106,10 +106,7 @@ fn label_end(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
     let is_letter = super::class::is_letter(first);
     let rest = text.get(first.len_utf8()..)?;
-    let (at, mark) = rest
-        .char_indices()
-        .take(LABEL_CHARS_MAX)
-        .find(|(_, c)| !(is_word(*c) || *c == '-'))?;
+    let (at, mark) = rest.char_indices().take(LABEL_CHARS_MAX).find(|(_, c)| !(is_word(*c) || *c == '-'))?;
     (is_letter && matches!(mark, ':' | '=')).then_some(first.len_utf8() + at + 1)
 }
 
@@ -127,7 +124,32 @@ fn parts_pieces(c: char) -> bool {
     is_space(c)
         || matches!(
             c,
-            '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | '{' | '}' | '|' | '\\' | '^' | ',' | ';'
-            | '“' | '”' | '„' | '‟' | '‘' | '’' | '‚' | '‛' | '«' | '»' | '‹' | '›'
+            '"' | '\''
+                | '`'
+                | '('
+                | ')'
+                | '['
+                | ']'
+                | '<'
+                | '>'
+                | '{'
+                | '}'
+                | '|'
+                | '\\'
+                | '^'
+                | ','
+                | ';'
+                | '“'
+                | '”'
+                | '„'
+                | '‟'
+                | '‘'
+                | '’'
+                | '‚'
+                | '‛'
+                | '«'
+                | '»'
+                | '‹'
+                | '›'
         )
 }

@@ -91,7 +91,8 @@ fn span(text: &[Seen], from: usize, to: usize) -> Range<usize> {
 // === words ===
 
 fn words(text: &[Seen], value: &str, how: Match) -> Vec<Range<usize>> {
-    let value: Vec<char> = read(value, matches!(how, Match::Nocase | Match::Id)).iter().map(|s| s.c).collect();
+    let value: Vec<char> =
+        read(value, matches!(how, Match::Nocase | Match::Id)).iter().map(|s| s.c).collect();
     if value.iter().all(|c| is_space(*c)) {
         return Vec::new();
     }
@@ -100,7 +101,8 @@ fn words(text: &[Seen], value: &str, how: Match) -> Vec<Range<usize>> {
         let numbered = how == Match::Id && value[0] == '#' && value.len() > 1;
         for value in [Some(&value[..]), numbered.then(|| &value[1..])].into_iter().flatten() {
             let to = from + value.len();
-            let same = text.get(from..to).is_some_and(|part| part.iter().map(|s| s.c).eq(value.iter().copied()));
+            let same =
+                text.get(from..to).is_some_and(|part| part.iter().map(|s| s.c).eq(value.iter().copied()));
             let span = || span(text, from, to);
             if same
                 && stands(text, from, to, value, how)
@@ -237,7 +239,8 @@ fn ascii(c: char) -> char {
 /// Sign, digits without zeros at both ends, and where the point stands.
 fn exact(json: &str) -> (bool, String, i64) {
     let (mantissa, exponent) = json.split_once(['e', 'E']).unwrap_or((json, "0"));
-    let (whole, fraction) = mantissa.trim_start_matches('-').split_once('.').unwrap_or((mantissa.trim_start_matches('-'), ""));
+    let (whole, fraction) =
+        mantissa.trim_start_matches('-').split_once('.').unwrap_or((mantissa.trim_start_matches('-'), ""));
     let digits = format!("{whole}{fraction}");
     let bare = digits.trim_start_matches('0');
     let point = whole.len() as i64 - (digits.len() - bare.len()) as i64 + exponent.parse::<i64>().unwrap();

@@ -1,0 +1,194 @@
+//! Whether a message is a yes.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::language::{ALL, Language};
+use super::read::{any_of, compile, read};
+
+/// Words before a yes that may deny it.
+const DENIAL_WORDS: usize = 3;
+
+/// Whether the user says an explicit yes, and takes it back nowhere in the same message.
+///
+/// ```
+/// use framegate_guard::words::accepts;
+/// assert!(accepts("Yes, please go ahead.") && accepts("Ok, thanks!"));
+/// assert!(!accepts("Yes, but not today") && !accepts("Do you confirm?") && !accepts("Ok, and the price?"));
+/// ```
+#[must_use]
+pub fn accepts(text: &str) -> bool {
+    let Some(rules) = &*RULES else { return false };
+    let text = read(text);
+    if rules.refusal.is_match(&text)
+        || rules.retraction.is_match(&text)
+        || rules.second_thought.is_match(&text)
+    {
+        return false;
+    }
+    if !text.contains('?') && rules.weak.is_match(&text) {
+        return true;
+    }
+    let mut sentences = sentences(&text);
+    let Some(rest) = sentences.find_map(|sentence| rules.decides(&text, sentence)) else { return false };
+    rest.is_yes && !rules.takes_back(text.get(rest.after..).unwrap_or_default())
+}
+
+/// What the first clear yes comes to.
+struct Decided {
+    is_yes: bool,
+    /// Where it ends.
+    after: usize,
+}
+
+/// The tables as patterns.
+struct Rules {
+    refusal: Regex,
+    retraction: Regex,
+    second_thought: Regex,
+    weak: Regex,
+    yes: Regex,
+    denial: Regex,
+    reservation: Regex,
+    question: Regex,
+    wish: Regex,
+    back: Regex,
+}
+
+static RULES: LazyLock<Option<Rules>> = LazyLock::new(Rules::new);
+
+fn words(of: impl Fn(&Language) -> &'static [&'static str]) -> String {
+    any_of(ALL.iter().flat_map(|language| of(language).iter().copied()))
+}
+
+impl Rules {
+    fn new() -> Option<Rules> {
+        let start = r"(?:^\W*|[.!?;:,-]\s*";
+        let (second, joins) = (words(|l| l.second_thought.0), words(|l| l.second_thought.1));
+        let (weak, hesitation, courtesy) =
+            (words(|l| l.weak), words(|l| l.hesitation), words(|l| l.courtesy));
+        let (before, act) = (words(|l| l.act_after.0), words(|l| l.act_after.1));
+        let (yes, acts, wish) = (words(|l| l.yes), words(|l| l.act), words(|l| l.wish));
+        let (reservation, later) = (words(|l| l.reservation), words(|l| l.later));
+        let (no, and) = (words(|l| l.no), words(|l| l.and));
+        Some(Rules {
+            refusal: compile(&format!(r"^\W*{}", words(|l| l.refusal)))?,
+            retraction: compile(&words(|l| l.retraction))?,
+            second_thought: compile(&format!(r"{start}|{joins}\W+){second}"))?,
+            weak: compile(&format!(r"^\W*(?:{hesitation}\W+)*{weak}(?:\W+{courtesy})*\W*$"))?,
+            // `^` is a sentence's start.
+            yes: compile(&format!(r"(?<yes>{yes})|(?<act>{acts})|{start}|{before}\W+)(?<after>{act})"))?,
+            denial: compile(&format!("^{}$", words(|l| l.not)))?,
+            reservation: compile(&reservation)?,
+            question: compile(&format!(r"^\W*{}", words(|l| l.question)))?,
+            wish: compile(&format!(r"^\W*(?:{yes}\W+)?{wish}\s*$"))?,
+            back: compile(&format!(
+                r"(?:^\W*{later}|(?:[.!?;:,\n-]\s*|{and}\s+)(?:{and}\s+)?{no}\s*(?:[.!?;:,\n-]|$)|[.!?;\n]\W*{reservation})"
+            ))?,
+        })
+    }
+
+    /// What the first clear yes of a sentence comes to, if there is one.
+    fn decides(&self, text: &str, sentence: Range<usize>) -> Option<Decided> {
+        let words = text.get(sentence.clone())?;
+        for found in self.yes.captures_iter(words) {
+            let yes = ["yes", "act", "after"].into_iter().find_map(|group| found.name(group))?;
+            let before = words.get(..yes.start())?;
+            if self.is_denied(before) {
+                continue;
+            }
+            let asks = text.get(sentence.end..)?.starts_with('?') || self.question.is_match(words);
+            let wishes = found.name("yes").is_none() && self.wish.is_match(before);
+            // A question is no yes, but what follows it may be.
+            if asks && !wishes {
+                return None;
+            }
+            let is_yes = !self.reservation.is_match(words);
+            return Some(Decided { is_yes, after: sentence.start + yes.end() });
+        }
+        None
+    }
+
+    fn is_denied(&self, before: &str) -> bool {
+        let is_part = |c: char| c == '\'' || crate::ground::class::is_word(c);
+        let words = before.rsplit(|c| !is_part(c)).filter(|word| !word.is_empty());
+        words.take(DENIAL_WORDS).any(|word| self.denial.is_match(word))
+    }
+
+    fn takes_back(&self, rest: &str) -> bool {
+        self.back.is_match(rest)
+    }
+}
+
+/// Up to each `.`, `!`, `?`, `;` or line end.
+fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = 0;
+    text.split(['.', '!', '?', ';', '\n', '\r', '\u{2028}', '\u{2029}', '\u{85}']).map(move |sentence| {
+        let at = start..start + sentence.len();
+        let next = text.get(at.end..).and_then(|rest| rest.chars().next());
+        start = at.end + next.map_or(0, char::len_utf8);
+        at
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_a_pattern() {
+        assert!(RULES.is_some());
+    }
+
+    #[test]
+    fn a_question_is_no_yes() {
+        for text in [
+            "Do you confirm?",
+            "Can you confirm the price",
+            "Proceed?",
+            "yes?",
+            "that works?",
+            "Is that correct",
+            "Should I go ahead?",
+            "Could you proceed without my passport?",
+            "What if I say yes",
+        ] {
+            assert!(!accepts(text), "{text}");
+        }
+        for text in ["Is it late? Yes, go ahead.", "Could you please go ahead?", "Yes. Can you mail me too?"]
+        {
+            assert!(accepts(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_yes_that_is_taken_back_is_none() {
+        for text in [
+            "yes and no",
+            "yes, stop",
+            "Yes\nbut\nno",
+            "yes; but no",
+            "yes: no",
+            "yes... but not that",
+            "yes, later",
+            "Yes. Unless it costs more.",
+            "Yes! No.",
+            "Да. Но можно скидку?",
+            "давай потом",
+        ] {
+            assert!(!accepts(text), "{text}");
+        }
+        for text in ["yes, no problem", "Yes, no changes needed", "Yes. Nothing else.", "Yes - see you later"]
+        {
+            assert!(accepts(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mark_is_no_letter() {
+        // The regex crate would take the mark for a part of the word.
+        assert!(accepts("yes\u{fe0f}!") && accepts("да\u{301}"));
+    }
+}

@@ -1,0 +1,143 @@
+//! What a person asks for.
+
+use std::sync::{Arc, LazyLock};
+
+use regex::Regex;
+
+use super::language::ALL;
+use super::read::{any_of, compile, read};
+use crate::ground::class::is_word;
+
+/// The most phrases of one intent.
+pub const PHRASES_MAX: usize = 100;
+
+/// The longest phrase, in bytes.
+pub const PHRASE_BYTES_MAX: usize = 200;
+
+/// A kind of thing that a person asks for: one that has a name, or phrases of your own.
+#[derive(Debug, Clone)]
+pub struct Intent {
+    name: String,
+    pattern: Arc<Regex>,
+}
+
+/// Why there is no such intent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PhraseError {
+    /// A phrase with no word in it.
+    #[error("a phrase needs at least one letter or digit, but `{0}` has none")]
+    Empty(String),
+    /// Longer than [`PHRASE_BYTES_MAX`].
+    #[error("a phrase is at most {PHRASE_BYTES_MAX} bytes, but one has {0}")]
+    TooLong(usize),
+    /// More than [`PHRASES_MAX`], or none.
+    #[error("an intent has 1 to {PHRASES_MAX} phrases, but this has {0}")]
+    Phrases(usize),
+}
+
+static NAMED: LazyLock<Vec<Intent>> = LazyLock::new(|| {
+    let patterns = |name: &str| {
+        let of = |language: &&'static super::language::Language| language.intents.iter();
+        let all = ALL.iter().flat_map(of).filter(|(named, _)| *named == name);
+        compile(&any_of(all.flat_map(|(_, patterns)| patterns.iter().copied())))
+    };
+    let intent = |name: &&str| Some(Intent { name: (*name).to_owned(), pattern: Arc::new(patterns(name)?) });
+    Intent::NAMES.iter().filter_map(intent).collect()
+});
+
+impl Intent {
+    /// Those that have a name.
+    pub const NAMES: [&'static str; 9] =
+        ["reserve", "event", "visit", "pay", "send", "delete", "invite", "post", "share"];
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Intent> {
+        NAMED.iter().find(|intent| intent.name == name).cloned()
+    }
+
+    /// Asked for by any of these phrases, as words of their own; case and white space do not count.
+    ///
+    /// # Errors
+    /// [`PhraseError`].
+    pub fn phrases<'a>(phrases: impl IntoIterator<Item = &'a str>) -> Result<Intent, PhraseError> {
+        let phrases: Vec<&str> = phrases.into_iter().take(PHRASES_MAX + 1).collect();
+        let patterns: Result<Vec<String>, PhraseError> =
+            phrases.iter().map(|phrase| pattern(phrase)).collect();
+        let compiled = compile(&patterns?.join("|")).filter(|_| (1..=PHRASES_MAX).contains(&phrases.len()));
+        let pattern = compiled.ok_or(PhraseError::Phrases(phrases.len()))?;
+        Ok(Intent { name: phrases.join(", "), pattern: Arc::new(pattern) })
+    }
+
+    /// Its name, or its phrases.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Whether a text of the user's asks for it.
+#[must_use]
+pub fn asks_for(intent: &Intent, text: &str) -> bool {
+    intent.pattern.is_match(&read(text))
+}
+
+fn pattern(phrase: &str) -> Result<String, PhraseError> {
+    if phrase.len() > PHRASE_BYTES_MAX {
+        return Err(PhraseError::TooLong(phrase.len()));
+    }
+    let phrase = read(phrase);
+    let words: Vec<String> = phrase.split_whitespace().map(regex::escape).collect();
+    if !phrase.contains(is_word) {
+        return Err(PhraseError::Empty(phrase));
+    }
+    let border = |c: Option<char>| if c.is_some_and(is_word) { r"\b" } else { "" };
+    let phrase = phrase.trim();
+    let (first, last) = (border(phrase.chars().next()), border(phrase.chars().next_back()));
+    Ok(format!("{first}{}{last}", words.join(r"\s+")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_words_in_every_language() {
+        for name in Intent::NAMES {
+            assert!(Intent::named(name).is_some(), "{name}");
+            for language in ALL {
+                assert!(language.intents.iter().any(|(named, words)| *named == name && !words.is_empty()));
+            }
+        }
+        assert!(Intent::named("steal").is_none());
+    }
+
+    #[test]
+    fn own_phrases_are_words_of_their_own() {
+        let intent = Intent::phrases(["Order  pizza", "C++", "größe"]).unwrap();
+        for text in ["please ORDER\npizza!", "learn c++ now", "GRÖSSE 7", "order\u{200b} pizza"] {
+            assert!(asks_for(&intent, text), "{text}");
+        }
+        for text in ["reorder pizza", "order pizzas", "order a pizza", "c+"] {
+            assert!(!asks_for(&intent, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn phrases_at_the_limits() {
+        let phrase = |bytes: usize| Intent::phrases([&*"a".repeat(bytes)]).err();
+        assert_eq!(phrase(PHRASE_BYTES_MAX - 1), None);
+        assert_eq!(phrase(PHRASE_BYTES_MAX), None);
+        assert_eq!(phrase(PHRASE_BYTES_MAX + 1), Some(PhraseError::TooLong(PHRASE_BYTES_MAX + 1)));
+        let phrases = |count: usize| Intent::phrases(std::iter::repeat_n("a", count)).err();
+        assert_eq!(phrases(PHRASES_MAX - 1), None);
+        assert_eq!(phrases(PHRASES_MAX), None);
+        assert_eq!(phrases(PHRASES_MAX + 1), Some(PhraseError::Phrases(PHRASES_MAX + 1)));
+        assert_eq!(phrases(0), Some(PhraseError::Phrases(0)));
+        assert_eq!(Intent::phrases([" - "]).err(), Some(PhraseError::Empty(" - ".into())));
+        // The longest ones of other scripts fit too.
+        let long = "я".repeat(PHRASE_BYTES_MAX / 2);
+        assert!(Intent::phrases(std::iter::repeat_n(&*long, PHRASES_MAX)).is_ok());
+    }
+}
