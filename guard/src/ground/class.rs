@@ -52,7 +52,7 @@ pub(crate) fn decimal_value(c: char) -> Option<u32> {
     is_decimal(c).then(|| {
         let before = |n: &u32| u32::from(c).checked_sub(*n).and_then(char::from_u32).is_some_and(is_decimal);
         // Five styles of mathematical digits stand side by side: no run is longer than 50.
-        let first = (1..50).find(|n| !before(n)).unwrap_or(1);
+        let first = (1..=50).find(|n| !before(n)).unwrap_or(1);
         (first - 1) % 10
     })
 }

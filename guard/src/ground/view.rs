@@ -98,7 +98,8 @@ impl View {
 
     /// Where a part of it stands in the original. Both are on borders of characters.
     pub(super) fn original(&self, original: &str, part: Range<usize>) -> Range<usize> {
-        if self.steps.is_empty() || part.is_empty() {
+        // Without steps only the last character can be longer in the original.
+        if self.steps.is_empty() && self.text(original).len() == original.len() || part.is_empty() {
             return part;
         }
         let last = self.text(original).get(..part.end).and_then(|head| head.char_indices().next_back());
