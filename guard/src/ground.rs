@@ -47,7 +47,7 @@ mod web;
 use std::fmt;
 use std::str::FromStr;
 
-pub use leaves::{Leaf, leaves};
+pub use leaves::{Leaf, VALUES_MAX, leaves};
 pub use prepared::{Prepared, TEXT_BYTES_MAX};
 pub use sought::Sought;
 

@@ -27,12 +27,13 @@ mod confirm;
 mod intent;
 mod language;
 mod read;
+mod spoken;
 
 use crate::ground::Prepared;
 use crate::messages::Role;
 
 pub use accept::accepts;
-pub use confirm::{Confirmed, Wanted, accepted, confirmed, wanted};
+pub use confirm::{Confirmed, WANTED_MAX, Wanted, accepted, confirmed, named, wanted};
 pub use intent::{Intent, PHRASE_BYTES_MAX, PHRASES_MAX, PhraseError, asks_for};
 
 /// One message, with who said it.

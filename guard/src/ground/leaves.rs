@@ -11,31 +11,46 @@ pub struct Leaf<'a> {
     pub value: Value<'a>,
 }
 
-impl Leaf<'_> {
+/// The most values of one argument that are looked for in a conversation; who finds more cannot ground them.
+pub const VALUES_MAX: usize = 1000;
+
+impl<'a> Leaf<'a> {
+    /// The name of the member that holds it, through lists: `n` for `legs[0].n` and for `n[0]`.
+    #[must_use]
+    pub fn name(&self) -> Option<&'a str> {
+        let (mut name, mut inside) = (None, self.root);
+        while let Some((named, next)) = self.step(inside) {
+            (name, inside) = (named.ok().or(name), next);
+        }
+        name
+    }
+
     /// Where it stands in the outer value: `legs[0].n`; empty for that value itself. (Made when it is asked for:
     /// a long key over many small values would be copied for each.)
     #[must_use]
     pub fn path(&self) -> String {
         let (mut path, mut inside) = (String::new(), self.root);
-        while inside.ordinal() != self.value.ordinal() {
-            // The last one that begins no later is the one that holds it.
-            let holds = |value: &Value<'_>| value.ordinal() <= self.value.ordinal();
-            if let Some((position, item)) =
-                inside.items().enumerate().take_while(|(_, item)| holds(item)).last()
-            {
-                path.push_str(&format!("[{position}]"));
-                inside = item;
-            } else if let Some((name, member)) =
-                inside.members().take_while(|(_, member)| holds(member)).last()
-            {
-                path.push_str(if path.is_empty() { "" } else { "." });
-                path.push_str(name);
-                inside = member;
-            } else {
-                break;
+        while let Some((named, next)) = self.step(inside) {
+            match named {
+                Ok(name) => {
+                    path.push_str(if path.is_empty() { "" } else { "." });
+                    path.push_str(name);
+                }
+                Err(position) => path.push_str(&format!("[{position}]")),
             }
+            inside = next;
         }
         path
+    }
+
+    /// The part of a value that holds this one, by name or position.
+    fn step(&self, inside: Value<'a>) -> Option<(Result<&'a str, usize>, Value<'a>)> {
+        // The last one that begins no later.
+        let holds = |value: &Value<'_>| value.ordinal() <= self.value.ordinal();
+        let item = inside.items().enumerate().take_while(|(_, item)| holds(item)).last();
+        let member = || inside.members().take_while(|(_, member)| holds(member)).last();
+        item.map(|(position, item)| (Err(position), item))
+            .or_else(|| member().map(|(name, it)| (Ok(name), it)))
     }
 }
 

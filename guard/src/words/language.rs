@@ -44,6 +44,12 @@ pub(super) struct Language {
     pub(super) question: &'static [&'static str],
     /// Between such a beginning and an `act`: a wish. (`could you` … `please`)
     pub(super) wish: &'static [&'static str],
+    /// Words for 0, 1, 2 and so on; none where the word is said of everything.
+    pub(super) counts: &'static [&'static [&'static str]],
+    /// Names of the months.
+    pub(super) months: &'static [&'static [&'static str]],
+    /// How dates are written: `Y` the year, `M` the month's name, `D` the day.
+    pub(super) dates: &'static [&'static str],
     /// What a person asks for, by the names of [`super::Intent::NAMES`].
     pub(super) intents: &'static [(&'static str, &'static [&'static str])],
 }
