@@ -36,6 +36,7 @@
 
 mod border;
 pub(crate) mod class;
+mod fuzz;
 mod leaves;
 mod number;
 mod occurrences;
@@ -47,6 +48,8 @@ mod web;
 use std::fmt;
 use std::str::FromStr;
 
+#[doc(hidden)]
+pub use fuzz::fuzz;
 pub use leaves::{Leaf, VALUES_MAX, leaves};
 pub use prepared::{Prepared, TEXT_BYTES_MAX};
 pub use sought::Sought;

@@ -1,5 +1,10 @@
 //! URLs, read strictly: what two readers could take for different places is no URL here.
 
+mod fuzz;
+
+#[doc(hidden)]
+pub use fuzz::fuzz;
+
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};

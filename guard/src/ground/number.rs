@@ -21,6 +21,9 @@ pub(super) struct Number {
     marks: Marks,
 }
 
+/// Digits of a whole part and of a fraction.
+type Placed = (Box<[u8]>, Box<[u8]>);
+
 /// How numbers are written.
 #[derive(Debug, Clone, Copy)]
 struct Marks {
@@ -131,7 +134,7 @@ impl Number {
 }
 
 /// Digits, the first of them not zero, with the point after the `point`th.
-fn place(digits: &[u8], point: i64) -> Option<(Box<[u8]>, Box<[u8]>)> {
+fn place(digits: &[u8], point: i64) -> Option<Placed> {
     if point.abs() > PLACES_MAX {
         return None;
     }

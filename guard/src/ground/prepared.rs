@@ -69,11 +69,11 @@ impl Prepared {
         self.0.odd.get_or_init(|| web::odd(self.plain()))
     }
 
-    pub(super) fn from_plain(&self, span: Range<usize>) -> Range<usize> {
+    pub(super) fn plain_span(&self, span: Range<usize>) -> Range<usize> {
         self.0.plain.original(&self.0.text, span)
     }
 
-    pub(super) fn from_folded(&self, span: Range<usize>) -> Range<usize> {
+    pub(super) fn folded_span(&self, span: Range<usize>) -> Range<usize> {
         self.0.folded.original(&self.0.text, span)
     }
 

@@ -103,7 +103,7 @@ impl Sought {
             What::Nothing => ControlFlow::Continue(()),
             What::Word(word) => word.each(text, found),
             What::Number(number) => {
-                number.each(text.plain(), text.digits(), |span| found(text.from_plain(span)))
+                number.each(text.plain(), text.digits(), |span| found(text.plain_span(span)))
             }
             What::Address(address) => {
                 // Several letters of one address may be the host's: `a.b/a.b`.
@@ -116,10 +116,10 @@ impl Sought {
                     let around = address.around(text.plain(), at);
                     done = around.end;
                     if let Some(span) = around.found {
-                        found(text.from_plain(span))?;
+                        found(text.plain_span(span))?;
                     }
                 }
-                address.each_odd(text.odd(), |span| found(text.from_plain(span)))
+                address.each_odd(text.odd(), |span| found(text.plain_span(span)))
             }
         }
     }
@@ -153,7 +153,7 @@ impl Word {
         let text = if self.folded { prepared.folded() } else { prepared.plain() };
         self.needle.each(text, |start| {
             let Some(span) = self.holds(text, start) else { return ControlFlow::Continue(()) };
-            found(if self.folded { prepared.from_folded(span) } else { prepared.from_plain(span) })
+            found(if self.folded { prepared.folded_span(span) } else { prepared.plain_span(span) })
         })
     }
 

@@ -216,9 +216,10 @@ fn numbers(text: &[Seen], value: &str, matcher: &Matcher) -> Vec<Range<usize>> {
 }
 
 fn may_end(text: &[Seen], to: usize) -> bool {
-    let right = at(text, Some(to));
-    let more = at(text, Some(to + 1)).is_some_and(is_decimal);
-    !right.is_some_and(|c| is_word(c) || "%‰°".contains(c)) && !(matches!(right, Some('.' | ',')) && more)
+    match at(text, Some(to)) {
+        Some('.' | ',') => !at(text, Some(to + 1)).is_some_and(is_decimal),
+        right => !right.is_some_and(|c| is_word(c) || "%‰°".contains(c)),
+    }
 }
 
 fn as_json(written: &str, decimal: &str) -> String {
@@ -265,7 +266,7 @@ fn urls(text: &str, value: &str, prefix: bool) -> Vec<Range<usize>> {
         }
         let written: String = text[from..end].iter().map(|seen| seen.c).collect();
         let label = class(r"^\p{L}[\p{L}\p{N}_-]{0,19}[:=]").find(&written);
-        let label = label.map(|label| written[..label.end()].chars().count());
+        let label = label.map(|label| label.as_str().chars().count());
         for skip in [Some(0), label].into_iter().flatten() {
             let written: String = text[from + skip..end].iter().map(|seen| seen.c).collect();
             if same_url(value, &written, prefix) {

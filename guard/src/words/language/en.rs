@@ -43,7 +43,7 @@ pub(super) const EN: Language = Language {
     ],
     wish: &["(?:can|could|would|will) you(?: just)? please(?: just)?"],
     counts: &[
-        &["zero", "none", "no", "without", "free"],
+        &["zero", "none"],
         &[],
         &["two"],
         &["three"],
