@@ -24,6 +24,7 @@ mod read;
 
 #[doc(hidden)]
 pub use self::assert::fuzz;
+pub(crate) use self::canonical::Nulls;
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -383,13 +384,13 @@ impl<'a> Value<'a> {
     pub fn digest(self) -> [u8; 32] {
         use sha2::Digest as _;
         let mut hash = sha2::Sha256::new();
-        self.hash_into(&mut hash);
+        self.hash_into(Nulls::Written, &mut hash);
         hash.finalize().into()
     }
 
     /// Adds [`Value::canonical`] to a hash.
-    pub(crate) fn hash_into(self, hash: &mut sha2::Sha256) {
-        canonical::hash(self, hash);
+    pub(crate) fn hash_into(self, nulls: Nulls, hash: &mut sha2::Sha256) {
+        canonical::hash(self, nulls, hash);
     }
 
     /// The value written in one way only: keys sorted by their bytes, no white space, shortest escapes,

@@ -133,10 +133,15 @@
 //! | all rules of a decision | 200,000 steps | [`cel::Budget::DECISION_STEPS`] |
 //! | reasons in a refusal, each | 8, 400 characters | [`refusal::REASONS_MAX`], [`refusal::REASON_CHARS_MAX`] |
 //! | a form: bytes, fields, choices of one field | 64 KiB, 32, 200 | [`form::FORM_BYTES_MAX`], [`form::FIELDS_MAX`], [`form::CHOICES_MAX`] |
+//! | values of one argument that are looked for, of a call that must be confirmed | 1,000, 256 | [`ground::VALUES_MAX`], [`words::WANTED_MAX`] |
+//! | phrases of an intent, each | 100, 200 bytes | [`words::PHRASES_MAX`], [`words::PHRASE_BYTES_MAX`] |
+//! | questions to an authorizer, again | 8 | [`authorize::PERTURB_MAX`] |
+//! | work for a schema's defaults | 2 million | [`schema::DEFAULTS_WORK_MAX`] |
 //! | conversation that is kept | 50 messages, 100,000 characters | [`session::Window`] |
 //! | decisions whose end is awaited | 4,096 | [`agent::OPEN_MAX`] |
 
 pub mod agent;
+pub mod authorize;
 pub mod call_shape;
 mod catalogue;
 pub mod cel;

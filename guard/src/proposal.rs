@@ -6,7 +6,8 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::json::{Kind, Value};
+use crate::json::{Kind, Nulls, Value};
+use crate::schema::Schema;
 
 /// The call as text.
 ///
@@ -35,11 +36,34 @@ impl CallKey {
     /// The key of that call.
     #[must_use]
     pub fn of(tool: &str, arguments: Value<'_>) -> CallKey {
+        CallKey::hashed(tool, arguments, Nulls::Written)
+    }
+
+    /// The key of what the call does: with the schema's defaults filled in, and without members that are `null`, so
+    /// that a call is the same one whether it spells out what is understood or not. `None` where filling in is more
+    /// work than [`crate::schema::DEFAULTS_WORK_MAX`]: then it is not known which call this is.
+    ///
+    /// ```
+    /// # use framegate_guard::{json::{Document, Limits}, proposal::CallKey, schema::Schema};
+    /// let read = |text: &'static str| Document::read(text.into(), &Limits::default()).unwrap();
+    /// let schema = read(r#"{"properties":{"to":{},"copies":{"default":1},"note":{}}}"#);
+    /// let schema = Schema::compile(schema.root()).unwrap();
+    /// let key = |text| CallKey::filled("print", read(text).root(), &schema);
+    /// assert_eq!(key(r#"{"to":"a"}"#), key(r#"{"copies":1.0,"to":"a","note":null}"#));
+    /// assert_ne!(key(r#"{"to":"a"}"#), key(r#"{"to":"a","copies":2}"#));
+    /// ```
+    #[must_use]
+    pub fn filled(tool: &str, arguments: Value<'_>, schema: &Schema) -> Option<CallKey> {
+        let filled = schema.with_defaults(arguments)?;
+        Some(CallKey::hashed(tool, filled.root(), Nulls::Dropped))
+    }
+
+    fn hashed(tool: &str, arguments: Value<'_>, nulls: Nulls) -> CallKey {
         let mut hash = Sha256::new();
         // The name's length first: no name can borrow its end from the arguments.
         hash.update(u64::try_from(tool.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(tool);
-        arguments.hash_into(&mut hash);
+        arguments.hash_into(nulls, &mut hash);
         CallKey(hash.finalize().into())
     }
 

@@ -34,6 +34,7 @@ mod shape;
 
 pub(crate) use coerce::rewrite;
 pub use coerce::{Change, Coerced, Edit, coerce};
+pub use defaults::DEFAULTS_WORK_MAX;
 pub use expansion::{
     CHAIN_MAX, DEPTH_ADOPTED, DEPTH_MAX, EXPANSION_MAX, GRAPH_MAX, WORK_MAX, WORK_ON_THREAD_MAX,
     WORK_REPAIRED_MAX,
@@ -214,9 +215,10 @@ impl Schema {
     }
 
     /// The arguments with the schema's defaults filled in, at the top level and in objects that are there.
-    /// A default of `null` is left out: rules test for absence.
+    /// A default of `null` is left out: rules test for absence. `None`: it is more work than
+    /// [`DEFAULTS_WORK_MAX`].
     #[must_use]
-    pub fn with_defaults(&self, arguments: json::Value<'_>) -> Document {
+    pub fn with_defaults(&self, arguments: json::Value<'_>) -> Option<Document> {
         defaults::with_defaults(self.source.root(), arguments)
     }
 }

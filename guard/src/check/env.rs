@@ -36,7 +36,7 @@ pub(crate) struct CallEnv<'a> {
 struct Lazy<'a> {
     texts: OnceCell<cel::Value<'a>>,
     conversation: OnceCell<Arc<Conversation>>,
-    with_defaults: OnceCell<Document>,
+    with_defaults: OnceCell<Option<Document>>,
 }
 
 impl<'a> CallEnv<'a> {
@@ -133,6 +133,7 @@ impl Env for CallEnv<'_> {
             return Err(Failure::error("`with_defaults` is for `args` as a whole"));
         }
         let filled = self.lazy.with_defaults.get_or_init(|| schema.with_defaults(value));
-        Ok(cel::Value::Json(filled.root()))
+        let too_much = || Failure::error("filling in the schema's defaults is too much work");
+        filled.as_ref().map(|filled| cel::Value::Json(filled.root())).ok_or_else(too_much)
     }
 }

@@ -7,15 +7,23 @@ use super::{Kind, Value};
 /// See [`Value::canonical`].
 pub(super) fn write(value: Value<'_>) -> String {
     let mut out = String::with_capacity(value.span().len());
-    push(value, &mut out);
+    push(value, Nulls::Written, &mut out);
     out
 }
 
 /// Adds the value to a hash without writing it anywhere: a large one would stand in memory once more.
-pub(super) fn hash(value: Value<'_>, into: &mut Sha256) {
+pub(super) fn hash(value: Value<'_>, nulls: Nulls, into: &mut Sha256) {
     let mut out = Hashed { waiting: String::new(), into };
-    push(value, &mut out);
+    push(value, nulls, &mut out);
     out.flush();
+}
+
+/// What becomes of members whose value is `null`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    /// As if they were not there.
+    Dropped,
+    Written,
 }
 
 /// Where canonical text goes.
@@ -57,29 +65,30 @@ impl Hashed<'_> {
 }
 
 // The depth is bounded by `Limits::DEPTH_MAX`.
-fn push(value: Value<'_>, out: &mut impl Out) {
+fn push(value: Value<'_>, nulls: Nulls, out: &mut impl Out) {
     match value.kind() {
         Kind::Null | Kind::Bool => out.push_str(value.raw()),
         Kind::Number => number(value.raw(), out),
         Kind::String => string(value.as_str().unwrap_or_default(), out),
-        Kind::Array => array(value, out),
-        Kind::Object => object(value, out),
+        Kind::Array => array(value, nulls, out),
+        Kind::Object => object(value, nulls, out),
     }
 }
 
-fn array(value: Value<'_>, out: &mut impl Out) {
+fn array(value: Value<'_>, nulls: Nulls, out: &mut impl Out) {
     out.push_str("[");
     for (position, item) in value.items().enumerate() {
         if position > 0 {
             out.push_str(",");
         }
-        push(item, out);
+        push(item, nulls, out);
     }
     out.push_str("]");
 }
 
-fn object(value: Value<'_>, out: &mut impl Out) {
-    let mut members: Vec<_> = value.members().collect();
+fn object(value: Value<'_>, nulls: Nulls, out: &mut impl Out) {
+    let stays = |member: &Value<'_>| nulls == Nulls::Written || !member.is_null();
+    let mut members: Vec<_> = value.members().filter(|(_, member)| stays(member)).collect();
     members.sort_unstable_by_key(|(key, _)| *key);
     out.push_str("{");
     for (position, (key, member)) in members.into_iter().enumerate() {
@@ -88,7 +97,7 @@ fn object(value: Value<'_>, out: &mut impl Out) {
         }
         string(key, out);
         out.push_str(":");
-        push(member, out);
+        push(member, nulls, out);
     }
     out.push_str("}");
 }

@@ -116,12 +116,36 @@ fn defaults_fill_what_was_not_sent() {
         "absent":{"properties":{"r":{"default":2}}}}}"##;
     let filled = |arguments: &str| {
         let arguments = document(arguments);
-        String::from_utf8(schema(text).with_defaults(arguments.root()).source().to_vec()).unwrap()
+        String::from_utf8(schema(text).with_defaults(arguments.root()).unwrap().source().to_vec()).unwrap()
     };
     assert_eq!(filled("{}"), r#"{"a":"x","n":1.10}"#);
     assert_eq!(filled(r#"{ "a": null, "o":{ } }"#), r#"{ "a": null, "o":{ "p":[1]} ,"n":1.10}"#);
     assert_eq!(filled(r#"{"n":2,"o":{"q":1}}"#), r#"{"n":2,"o":{"q":1,"p":[1]},"a":"x"}"#);
     let inside = document(r#"{"params":{"arguments":{"a":1}}}"#);
     let arguments = inside.root().get("params").unwrap().get("arguments").unwrap();
-    assert_eq!(schema(text).with_defaults(arguments).root().raw(), r#"{"a":1,"n":1.10}"#);
+    assert_eq!(schema(text).with_defaults(arguments).unwrap().root().raw(), r#"{"a":1,"n":1.10}"#);
+}
+
+#[test]
+fn defaults_within_the_limit_and_no_more() {
+    use crate::schema::DEFAULTS_WORK_MAX;
+    // An object and the view of it, its property, the view of that, its name; and its value.
+    let filled = |bytes: usize| {
+        let text = "x".repeat(bytes - 2);
+        let document = document(&format!(r#"{{"properties":{{"a":{{"default":"{text}"}}}}}}"#));
+        super::super::defaults::with_defaults(document.root(), Document::empty_object().root()).is_some()
+    };
+    let most = DEFAULTS_WORK_MAX - (2 + 1 + 1 + 1);
+    assert!(filled(most - 1) && filled(most) && !filled(most + 1));
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_fills_in_bounded_time() {
+    // Each of 10,000 objects would get each of 2,000 defaults.
+    let properties: Vec<String> = (0..2000).map(|n| format!(r#""p{n}":{{"default":"x"}}"#)).collect();
+    let text =
+        format!(r##"{{"properties":{{{}}},"additionalProperties":{{"$ref":"#"}}}}"##, properties.join(","));
+    let members: Vec<String> = (0..10_000).map(|n| format!(r#""m{n}":{{}}"#)).collect();
+    let arguments = document(&format!("{{{}}}", members.join(",")));
+    assert!(schema(&text).with_defaults(arguments.root()).is_none());
 }
