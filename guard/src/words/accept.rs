@@ -187,6 +187,54 @@ mod tests {
     }
 
     #[test]
+    fn other_languages() {
+        for text in [
+            "Ja, bitte.",
+            "Einverstanden!",
+            "Klingt gut, machen Sie weiter.",
+            "Das stimmt so.",
+            "In Ordnung, danke",
+            "Sí, adelante.",
+            "Claro que sí",
+            "Vale, gracias",
+            "Confirmo la reserva.",
+            "Oui, allez-y.",
+            "D'accord.",
+            "Je confirme",
+            "Pouvez-vous s'il vous plaît procéder ? Oui.",
+        ] {
+            assert!(accepts(text), "{text}");
+        }
+        for text in [
+            "Das ist ja teuer.",
+            "Das stimmt nicht.",
+            "Ja, aber erst morgen",
+            "Ja oder nein?",
+            "Nein",
+            "Passt nicht",
+            "Nicht einverstanden",
+            "Ist das korrekt",
+            "Bestätige bitte den Preis",
+            "No, gracias",
+            "Sí, pero mañana",
+            "¿Sí?",
+            "por sí mismo",
+            "más adelante",
+            "Si confirmo, ¿qué pasa?",
+            "no estoy de acuerdo",
+            "de acuerdo con la política",
+            "Non.",
+            "Oui, mais pas tout de suite",
+            "Je ne suis pas d'accord",
+            "Ça marche pas",
+            "Est-ce que je confirme",
+            "Oui, plus tard",
+        ] {
+            assert!(!accepts(text), "{text}");
+        }
+    }
+
+    #[test]
     fn a_mark_is_no_letter() {
         // The regex crate would take the mark for a part of the word.
         assert!(accepts("yes\u{fe0f}!") && accepts("да\u{301}"));

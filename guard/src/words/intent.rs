@@ -114,6 +114,25 @@ mod tests {
     }
 
     #[test]
+    fn other_languages() {
+        for (name, text) in [
+            ("pay", "Überweise 50 Euro an Kim"),
+            ("delete", "Bitte storniere meine Buchung"),
+            ("pay", "Paga la factura"),
+            ("send", "Envíale un correo a Ana"),
+            ("reserve", "Réservez une table"),
+            ("share", "Partage ce dossier"),
+        ] {
+            assert!(asks_for(&Intent::named(name).unwrap(), text), "{name} {text}");
+        }
+        for (name, text) in
+            [("event", "terminate the process"), ("reserve", "Buchstabe"), ("post", "a poster")]
+        {
+            assert!(!asks_for(&Intent::named(name).unwrap(), text), "{name} {text}");
+        }
+    }
+
+    #[test]
     fn own_phrases_are_words_of_their_own() {
         let intent = Intent::phrases(["Order  pizza", "C++", "größe"]).unwrap();
         for text in ["please ORDER\npizza!", "learn c++ now", "GRÖSSE 7", "order\u{200b} pizza"] {

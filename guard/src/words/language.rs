@@ -4,11 +4,14 @@
 //! an entry begins and ends at a border of a word. To add a language, add a file and a line to [`ALL`]; what is
 //! consent must be consent to every reader of that language, however little of the message they saw.
 
+mod de;
 mod en;
+mod es;
+mod fr;
 mod ru;
 
 /// All languages. A message is read with the words of all: it may mix them.
-pub(super) const ALL: &[&Language] = &[&en::EN, &ru::RU];
+pub(super) const ALL: &[&Language] = &[&de::DE, &en::EN, &es::ES, &fr::FR, &ru::RU];
 
 /// The words of one language.
 pub(super) struct Language {

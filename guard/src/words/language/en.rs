@@ -28,7 +28,7 @@ pub(super) const EN: Language = Language {
     refusal: &["no", "nope", "nah", "not yet", "wait", "hold on", "hang on", "stop"],
     retraction: &["instead", "not yet", r"never\s?mind", "on second thoughts?", "changed? my mind"],
     second_thought: (&["actually", "wait", "hold on", "hang on"], &["but", "and", "oh", "so", "um", "uh"]),
-    no: &["no", "stop", "cancel that"],
+    no: &["no", "stop"],
     and: &["and", "but", "or"],
     question: &[
         "(?:can|could|would|will|do|did|have|are|should|may) (?:you|i|we)",
