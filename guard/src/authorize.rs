@@ -153,21 +153,31 @@ fn without(said: &str, passages: &[&Range<usize>]) -> String {
     let mut rest = String::with_capacity(said.len());
     let mut from = 0;
     for passage in passages {
-        let start = said.floor_char_boundary(passage.start);
+        let start = border(said, passage.start, |at| at.checked_sub(1));
         rest.push_str(said.get(from..start).unwrap_or_default());
         rest.push(' ');
-        from = from.max(said.ceil_char_boundary(passage.end));
+        from = from.max(border(said, passage.end, |at| at.checked_add(1)));
     }
     rest.push_str(said.get(from..).unwrap_or_default());
     rest
+}
+
+/// The nearest border of a character from there on, in the steps' direction.
+fn border(text: &str, at: usize, step: impl Fn(usize) -> Option<usize>) -> usize {
+    let at = at.min(text.len());
+    std::iter::successors(Some(at), |at| step(*at)).find(|at| text.is_char_boundary(*at)).unwrap_or(at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const FIRST: Range<usize> = 0..4;
+    const SECOND: Range<usize> = 5..9;
+    const LAST: Range<usize> = 16..999;
+
     fn judged(answers: &[Result<f64, String>], passages: &[Range<usize>], perturb: usize) -> Judged {
-        let answers = std::sync::Mutex::new(answers.to_vec().into_iter());
+        let answers = std::sync::Mutex::new(answers.iter().cloned());
         let scripted = |_: &Question<'_>| answers.lock().unwrap().next().expect("asked too often");
         let question = Question { task: None, said: "one. two. three.", call: "f({})" };
         judge(&scripted, &question, passages, &Settings { threshold: 0.8, perturb })
@@ -176,9 +186,9 @@ mod tests {
     #[test]
     fn certain_enough_is_authorized() {
         assert_eq!(judged(&[Ok(0.8)], &[], 2).ruling, Ruling::Authorized);
-        assert_eq!(judged(&[Ok(0.8), Ok(0.9)], &[0..4], 2).ruling, Ruling::Authorized);
-        assert_eq!(judged(&[Ok(0.8)], &[0..4], 0).ruling, Ruling::Authorized);
-        assert_eq!(judged(&vec![Ok(1.0); 4], &[0..4, 5..9], 4).answers.len(), 4);
+        assert_eq!(judged(&[Ok(0.8), Ok(0.9)], &[FIRST], 2).ruling, Ruling::Authorized);
+        assert_eq!(judged(&[Ok(0.8)], &[FIRST], 0).ruling, Ruling::Authorized);
+        assert_eq!(judged(&vec![Ok(1.0); 4], &[FIRST, SECOND], 4).answers.len(), 4);
     }
 
     #[test]
@@ -193,9 +203,9 @@ mod tests {
             Err("it timed out".to_owned()),
         ] {
             let asks = |judged: Judged| matches!(judged.ruling, Ruling::Asks(_));
-            assert!(asks(judged(&[answer.clone()], &[0..4], 2)), "{answer:?}");
-            assert!(asks(judged(&[Ok(1.0), answer.clone()], &[0..4], 2)), "{answer:?}");
-            assert!(asks(judged(&[Ok(1.0), Ok(1.0), answer.clone()], &[0..4, 5..9], 2)), "{answer:?}");
+            assert!(asks(judged(std::slice::from_ref(&answer), &[FIRST], 2)), "{answer:?}");
+            assert!(asks(judged(&[Ok(1.0), answer.clone()], &[FIRST], 2)), "{answer:?}");
+            assert!(asks(judged(&[Ok(1.0), Ok(1.0), answer.clone()], &[FIRST, SECOND], 2)), "{answer:?}");
         }
         let nothing = Settings { threshold: f64::NAN, perturb: 0 };
         let question = Question { task: None, said: "", call: "" };
@@ -207,12 +217,12 @@ mod tests {
     fn asked_again_without_passages() {
         let readings = |passages: &[Range<usize>], count| readings("one. two. drei ß.", passages, count);
         assert_eq!(readings(&[], 3), Vec::<String>::new());
-        assert_eq!(readings(&[5..9], 3), ["one.   drei ß."]);
+        assert_eq!(readings(&[SECOND], 3), ["one.   drei ß."]);
         assert_eq!(readings(&[5..9, 0..4], 9), ["    drei ß.", "one.   drei ß.", "  two. drei ß."]);
         assert_eq!(readings(&[5..9, 0..4], 1).len(), 1);
         // Overlapping, nested, beyond the end, inside a character.
         assert_eq!(readings(&[0..9, 2..4, 5..12], 1), ["   ei ß."]);
-        assert_eq!(readings(&[16..999], 1), ["one. two. drei  "]);
+        assert_eq!(readings(&[LAST], 1), ["one. two. drei  "]);
         let many: Vec<_> = (0..20).map(|at| at..at + 1).collect();
         for (count, expected) in [(PERTURB_MAX - 1, 7), (PERTURB_MAX, 8), (PERTURB_MAX + 1, 8)] {
             assert_eq!(super::readings(&"x".repeat(30), &many, count).len(), expected);

@@ -2,7 +2,7 @@
 //! intent}.jsonl`). Where ours differs, `solvi_words_deviations.jsonl` has the row and the reason why the original is
 //! wrong there.
 
-#![expect(clippy::unwrap_used, reason = "the data is the project's own")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "the data is the project's own")]
 
 use std::collections::BTreeMap;
 
