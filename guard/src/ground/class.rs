@@ -5,6 +5,20 @@
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
+/// Scripts without format characters, spaces and digits of their own: nearly all of a text that is not ASCII. A look
+/// at the table of categories costs more than all else that is done to a character.
+fn is_of_common_script(c: char) -> bool {
+    matches!(c,
+        '\u{c0}'..='\u{24f}' | '\u{370}'..='\u{52f}' | '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+}
+
+/// Scripts without small and capital letters.
+pub(crate) fn is_caseless(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7a3}')
+}
+
 /// Letters and all numbers; no marks.
 pub(crate) fn is_alphanumeric(c: char) -> bool {
     if c.is_ascii() {
@@ -41,7 +55,7 @@ pub(crate) fn is_decimal(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_digit();
     }
-    get_general_category(c) == Category::DecimalNumber
+    !is_of_common_script(c) && get_general_category(c) == Category::DecimalNumber
 }
 
 /// What such a digit counts. The digits of a script follow each other from zero to nine.
@@ -76,12 +90,13 @@ pub(crate) fn is_space(c: char) -> bool {
 
 /// Zero-width and direction characters, tags, the soft hyphen: they show nothing and part nothing.
 pub(crate) fn is_format(c: char) -> bool {
-    !c.is_ascii() && get_general_category(c) == Category::Format
+    !c.is_ascii() && !is_of_common_script(c) && get_general_category(c) == Category::Format
 }
 
 /// A space of any width.
 pub(crate) fn is_space_separator(c: char) -> bool {
-    c == ' ' || !c.is_ascii() && get_general_category(c) == Category::SpaceSeparator
+    let other = || !c.is_ascii() && !is_of_common_script(c);
+    c == ' ' || other() && get_general_category(c) == Category::SpaceSeparator
 }
 
 #[cfg(test)]
@@ -95,6 +110,16 @@ mod tests {
         }
         for c in ['a', 'é', 'я', '中', '_', '7', '²', '½', 'Ⅷ', '٣', 'ª', 'ʰ'] {
             assert!(is_word(c), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn common_scripts_have_only_what_is_said_of_them() {
+        use Category::{DecimalNumber, Format, SpaceSeparator};
+        for c in (0..=0x10_ffff).filter_map(char::from_u32) {
+            let special = matches!(get_general_category(c), DecimalNumber | Format | SpaceSeparator);
+            assert!(!(special && is_of_common_script(c)), "{c:?}");
+            assert!(!is_caseless(c) || c.to_lowercase().eq([c]), "{c:?}");
         }
     }
 

@@ -98,25 +98,26 @@ impl Number {
         ControlFlow::Continue(())
     }
 
-    /// Whether the digits there are the first ones of the number: what most others fail by.
+    /// Whether the digits there may be those of the number, whatever parts them: what most others fail by.
     fn may_begin(&self, text: &str, start: usize) -> bool {
-        let bytes = text.as_bytes().get(start..).unwrap_or_default();
-        let mut wanted = self.whole.iter();
-        let mut zeros = true;
-        for byte in bytes {
+        let mut wanted = self.whole.iter().peekable();
+        let (mut zeros, mut apart) = (true, false);
+        for byte in text.as_bytes().get(start..).unwrap_or_default() {
             match byte {
-                b'0' if zeros => {}
+                b'0' if zeros => apart = false,
                 b'0'..=b'9' => {
-                    zeros = false;
+                    (zeros, apart) = (false, false);
                     if wanted.next() != Some(byte) {
                         return false;
                     }
                 }
-                // Digits of other scripts are only compared one by one.
-                _ => return true,
+                // Decimals are only compared one by one, as digits of other scripts are.
+                _ if wanted.peek().is_none() || !byte.is_ascii() => return true,
+                b',' | b'.' | b'\'' | b' ' if !apart => apart = true,
+                _ => return false,
             }
         }
-        true
+        wanted.peek().is_none()
     }
 
     fn is(&self, text: &str, written: &Written) -> bool {

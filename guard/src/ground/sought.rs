@@ -1,6 +1,8 @@
 //! A value, made ready to be looked for in many texts.
 
+use std::fmt;
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 use super::border::{self, Border, Edges};
 use super::class;
@@ -24,6 +26,17 @@ enum What {
     Word(Word),
     Number(Number),
     Address(Address),
+    Closure(Closure),
+}
+
+/// Finds a value in its own way.
+#[derive(Clone)]
+struct Closure(Arc<dyn Fn(&str) -> Vec<Range<usize>> + Send + Sync>);
+
+impl fmt::Debug for Closure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Closure")
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -59,6 +72,18 @@ impl Sought {
             how => return Sought(Word::new(how, text).map_or(What::Nothing, What::Word)),
         };
         Sought(Address::new(text, rule).map_or(What::Nothing, What::Address))
+    }
+
+    /// What a closure finds in a text, as byte ranges of it; empty ones and those that cut a character do not count.
+    ///
+    /// ```
+    /// use framegate_guard::ground::{Prepared, Sought};
+    /// let initials = Sought::by(|text| text.match_indices("A. L.").map(|(at, it)| at..at + it.len()).collect());
+    /// assert!(initials.is_in(&Prepared::new("ask A. L.")));
+    /// ```
+    #[must_use]
+    pub fn by(find: impl Fn(&str) -> Vec<Range<usize>> + Send + Sync + 'static) -> Sought {
+        Sought(What::Closure(Closure(Arc::new(find))))
     }
 
     fn number(matcher: &Matcher, json: &str) -> Sought {
@@ -105,24 +130,34 @@ impl Sought {
             What::Number(number) => {
                 number.each(text.plain(), text.digits(), |span| found(text.plain_span(span)))
             }
-            What::Address(address) => {
-                // Several letters of one address may be the host's: `a.b/a.b`.
-                let mut done = 0;
-                for at in address.hosts(text.folded()) {
-                    let at = text.folded_to_plain(at);
-                    if at < done {
-                        continue;
-                    }
-                    let around = address.around(text.plain(), at);
-                    done = around.end;
-                    if let Some(span) = around.found {
-                        found(text.plain_span(span))?;
-                    }
+            What::Address(address) => each_address(address, text, &mut found),
+            What::Closure(closure) => (closure.0)(text.text()).into_iter().try_for_each(|span| {
+                match text.text().get(span.clone()) {
+                    Some(quote) if !quote.is_empty() => found(span),
+                    _ => ControlFlow::Continue(()),
                 }
-                address.each_odd(text.odd(), |span| found(text.plain_span(span)))
-            }
+            }),
         }
     }
+}
+
+fn each_address(
+    address: &Address,
+    text: &Prepared,
+    found: &mut impl FnMut(Range<usize>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    // Several letters of one address may be the host's: `a.b/a.b`.
+    let mut done = 0;
+    address.each_host(text.folded(), |at| {
+        let at = text.folded_to_plain(at);
+        if at < done {
+            return ControlFlow::Continue(());
+        }
+        let around = address.around(text.plain(), at);
+        done = around.end;
+        around.found.map_or(ControlFlow::Continue(()), |span| found(text.plain_span(span)))
+    })?;
+    address.each_odd(text.odd(), |span| found(text.plain_span(span)))
 }
 
 impl Word {

@@ -46,8 +46,7 @@ impl View {
         if text.is_ascii() {
             return View::default();
         }
-        let changes = |c: char| c != ' ' && (class::is_format(c) || class::is_space_separator(c));
-        if !text.chars().any(changes) {
+        if text.chars().all(|c| plain_char(c) == Some(c)) {
             return View::default();
         }
         View::build(text, plain_char, false)
@@ -70,8 +69,9 @@ impl View {
         let mut out = Copy { text: String::with_capacity(original.len()), steps: Vec::new(), next: 0 };
         let mut at = 0;
         while let Some(rest) = original.get(at..).filter(|rest| !rest.is_empty()) {
-            let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-            let (piece, rest) = rest.split_at_checked(ascii).unwrap_or((rest, ""));
+            let stays = |c: char| c.is_ascii() || change(c) == Some(c);
+            let kept = rest.find(|c| !stays(c)).unwrap_or(rest.len());
+            let (piece, rest) = rest.split_at_checked(kept).unwrap_or((rest, ""));
             if !piece.is_empty() {
                 out.push(at, piece.len(), |text| {
                     let start = text.len();
@@ -81,7 +81,7 @@ impl View {
                     }
                 });
             }
-            at += ascii;
+            at += kept;
             let Some(c) = rest.chars().next() else { break };
             if let Some(changed) = change(c) {
                 out.push(at, changed.len_utf8(), |text| text.push(changed));
@@ -153,6 +153,7 @@ fn folded_char(c: char) -> Option<char> {
     let c = plain_char(c)?;
     Some(match c {
         _ if c.is_ascii() => c.to_ascii_lowercase(),
+        _ if class::is_caseless(c) => c,
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe63}' | '\u{ff0d}' => '-',
         '\u{2018}'..='\u{201b}' | '\u{2032}' => '\'',
         '\u{201c}'..='\u{201f}' | '\u{2033}' => '"',

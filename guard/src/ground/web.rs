@@ -1,9 +1,9 @@
 //! Addresses in a text, compared as [`crate::link`] compares them.
 
-use memchr::memmem::Finder;
 use std::ops::{ControlFlow, Range};
 
 use super::class::{is_space, is_word};
+use super::occurrences::Needle;
 use crate::link::{self, Parts, PathRule};
 
 /// Letters of a label before an address: `link:`, `url=`.
@@ -14,7 +14,7 @@ const LABEL_CHARS_MAX: usize = 20;
 pub(super) struct Address {
     parts: Parts,
     rule: PathRule,
-    host: Finder<'static>,
+    host: Needle,
 }
 
 /// An address in a text whose host is not ASCII as written.
@@ -28,13 +28,42 @@ impl Address {
     /// `None` for what is no certain address.
     pub(super) fn new(value: &str, rule: PathRule) -> Option<Address> {
         let parts = link::parts(value)?;
-        let host = Finder::new(parts.host.as_bytes()).into_owned();
+        let host = Needle::new(&parts.host)?;
         Some(Address { parts, rule, host })
     }
 
-    /// Where the host may stand in a text in small letters.
-    pub(super) fn hosts<'a>(&'a self, folded: &'a str) -> impl Iterator<Item = usize> + 'a {
-        self.host.find_iter(folded.as_bytes())
+    /// Calls `found` with each place of a text in small letters where the host may stand; `None`: the next one.
+    pub(super) fn each_host(
+        &self,
+        folded: &str,
+        mut found: impl FnMut(usize) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.host.each(folded, |at| {
+            if self.may_go_on(folded.get(at + self.parts.host.len()..).unwrap_or_default()) {
+                found(at)?;
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Whether what follows a host may lead to the address: a text may hold thousands of others at the same host.
+    fn may_go_on(&self, rest: &str) -> bool {
+        let bytes = rest.as_bytes();
+        match bytes.first() {
+            Some(b'/') => {}
+            Some(byte) => return !(byte.is_ascii_alphanumeric() || *byte == b'-'),
+            None => return true,
+        }
+        // The written path is the value's, or for a prefix the head of it.
+        let path = self.parts.path.bytes().map(|byte| byte.to_ascii_lowercase());
+        let same = bytes.iter().copied().zip(path).take_while(|(written, wanted)| written == wanted).count();
+        let whole = same == self.parts.path.len();
+        let ends = bytes
+            .get(same)
+            .is_none_or(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'%')));
+        // Folding may have changed what is not ASCII: then only reading it all decides.
+        let plain = self.parts.path.is_ascii() && bytes.get(same).is_none_or(u8::is_ascii);
+        !plain || ends && (whole || self.rule == PathRule::Prefix)
     }
 
     /// The address written around that place, if it is this one.
@@ -121,35 +150,12 @@ fn piece_around(text: &str, at: usize) -> Range<usize> {
 
 /// Blanks, quotation marks, brackets: an address ends there.
 fn parts_pieces(c: char) -> bool {
-    is_space(c)
-        || matches!(
+    if c.is_ascii() {
+        return matches!(
             c,
-            '"' | '\''
-                | '`'
-                | '('
-                | ')'
-                | '['
-                | ']'
-                | '<'
-                | '>'
-                | '{'
-                | '}'
-                | '|'
-                | '\\'
-                | '^'
-                | ','
-                | ';'
-                | '“'
-                | '”'
-                | '„'
-                | '‟'
-                | '‘'
-                | '’'
-                | '‚'
-                | '‛'
-                | '«'
-                | '»'
-                | '‹'
-                | '›'
-        )
+            '\t'..='\r' | '\u{1c}'..=' ' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | '{' | '}' | '|'
+                | '\\' | '^' | ',' | ';'
+        );
+    }
+    is_space(c) || matches!(c, '“' | '”' | '„' | '‟' | '‘' | '’' | '‚' | '‛' | '«' | '»' | '‹' | '›')
 }
