@@ -31,7 +31,9 @@ enum What {
 
 /// Finds a value in its own way.
 #[derive(Clone)]
-struct Closure(Arc<dyn Fn(&str) -> Vec<Range<usize>> + Send + Sync>);
+struct Closure(Arc<Find>);
+
+type Find = dyn Fn(&str) -> Vec<Range<usize>> + Send + Sync;
 
 impl fmt::Debug for Closure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
