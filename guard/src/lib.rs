@@ -149,6 +149,7 @@ mod check;
 pub mod decimal;
 pub mod decision;
 pub mod definition;
+pub mod detect;
 pub mod facts;
 pub mod finding;
 pub mod form;
