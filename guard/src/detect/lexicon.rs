@@ -17,6 +17,8 @@ pub(super) struct Language {
     pub(super) script: Script,
     /// The lists.
     pub(super) lists: &'static [(&'static str, &'static [&'static str])],
+    /// Pieces of expressions that several rules share, named like lists.
+    pub(super) parts: &'static [(&'static str, &'static str)],
     /// In order of importance: the first that fits a sentence names it.
     pub(super) rules: &'static [Rule],
 }
@@ -33,6 +35,7 @@ pub(super) enum Script {
 }
 
 /// One rule.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
     /// `override.en`.
     pub(super) name: &'static str,
@@ -40,6 +43,26 @@ pub(super) struct Rule {
     /// In which texts it counts.
     pub(super) texts: Texts,
     pub(super) pattern: &'static str,
+    /// A sentence that fits this too is none.
+    pub(super) unless: Option<&'static str>,
+    /// Words after which the found part is none: `to ignore`, `not send`.
+    pub(super) not_after: &'static [&'static str],
+}
+
+impl Rule {
+    pub(super) const fn new(name: &'static str, kind: Kind, texts: Texts, pattern: &'static str) -> Rule {
+        Rule { name, kind, texts, pattern, unless: None, not_after: &[] }
+    }
+
+    pub(super) const fn unless(mut self, pattern: &'static str) -> Rule {
+        self.unless = Some(pattern);
+        self
+    }
+
+    pub(super) const fn not_after(mut self, words: &'static [&'static str]) -> Rule {
+        self.not_after = words;
+        self
+    }
 }
 
 /// In which texts a rule counts.
@@ -51,51 +74,75 @@ pub(super) enum Texts {
     Foreign,
     /// Tool outputs.
     Outputs,
-    /// The user's own words.
-    Users,
 }
 
 /// The expression that a pattern stands for, and the lists that must be present.
 pub(super) fn expand(language: &Language, pattern: &str) -> Result<(String, Vec<&'static str>), String> {
-    let mut out = String::with_capacity(pattern.len() * 8);
-    let mut needs = Vec::new();
-    let mut rest = pattern;
-    while let Some(at) = rest.find(['<', ' ', '~']) {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let after = from.get(1..).unwrap_or_default();
-        if from.starts_with(' ') {
-            out.push_str(r"\s+");
-            rest = after;
-        } else if from.starts_with('~') {
-            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            let (count, then) = after.split_at(digits);
-            out.push_str(&format!(r"(?:[^\w.!?]+\w+){{0,{count}}}?[^\w.!?]+"));
-            rest = then;
-        } else if let Some((name, then)) = list_name(after) {
-            let optional = name.starts_with('?');
-            let name = name.trim_start_matches('?');
-            let (name, words) = language
-                .lists
-                .iter()
-                .find(|(list, _)| *list == name)
-                .ok_or_else(|| format!("{}: no list `{name}`", language.code))?;
-            if !optional {
-                needs.push(*name);
-            }
-            out.push_str(&alternation(language.script, words));
-            rest = then;
-        } else {
-            out.push('<');
-            rest = after;
-        }
-    }
-    out.push_str(rest);
-    Ok((out, needs))
+    let mut expansion =
+        Expansion { language, out: String::with_capacity(pattern.len() * 8), needs: Vec::new() };
+    expansion.add(pattern, 0)?;
+    Ok((expansion.out, expansion.needs))
 }
 
-/// The name in `name>…`; `None` when this is an ordinary `<`, as in `(?<x>` or a tag.
-fn list_name(after: &str) -> Option<(&str, &str)> {
+struct Expansion<'a> {
+    language: &'a Language,
+    out: String,
+    needs: Vec<&'static str>,
+}
+
+impl Expansion<'_> {
+    fn add(&mut self, pattern: &str, depth: usize) -> Result<(), String> {
+        /// Parts may name parts.
+        const DEPTH_MAX: usize = 3;
+        if depth > DEPTH_MAX {
+            return Err("parts that name each other".into());
+        }
+        let mut rest = pattern;
+        while let Some(at) = rest.find(['<', ' ', '~']) {
+            let (before, from) = rest.split_at(at);
+            self.out.push_str(before);
+            let after = from.get(1..).unwrap_or_default();
+            rest = if from.starts_with(' ') {
+                self.out.push_str(r"\s+");
+                after
+            } else if from.starts_with('~') {
+                let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+                let (count, then) = after.split_at(digits);
+                self.out.push_str(&format!(r"(?:[^\w.!?]+\w+){{0,{count}}}?[^\w.!?]+"));
+                then
+            } else if let Some((name, then)) = name(after) {
+                self.named(name, depth)?;
+                then
+            } else {
+                self.out.push('<');
+                after
+            };
+        }
+        self.out.push_str(rest);
+        Ok(())
+    }
+
+    fn named(&mut self, name: &str, depth: usize) -> Result<(), String> {
+        let optional = name.starts_with('?');
+        let name = name.trim_start_matches('?');
+        if let Some((_, part)) = self.language.parts.iter().find(|(part, _)| *part == name) {
+            self.out.push_str("(?:");
+            self.add(part, depth + 1)?;
+            self.out.push(')');
+            return Ok(());
+        }
+        let list = self.language.lists.iter().find(|(list, _)| *list == name);
+        let (name, words) = list.ok_or_else(|| format!("no list `{name}`"))?;
+        if !optional {
+            self.needs.push(*name);
+        }
+        self.out.push_str(&alternation(self.language.script, words));
+        Ok(())
+    }
+}
+
+/// The name in `name>…`; `None` when this is an ordinary `<`, as in a tag.
+fn name(after: &str) -> Option<(&str, &str)> {
     let (name, then) = after.split_once('>')?;
     let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'?');
     is_name.then_some((name, then))
@@ -108,19 +155,23 @@ fn alternation(script: Script, words: &[&str]) -> String {
 }
 
 fn expression(script: Script, word: &str) -> String {
-    let (stem, ending) = match script {
-        _ if word.ends_with(':') => (word.trim_end_matches(':'), r"\s{0,3}:"),
-        Script::Latin if word.ends_with('*') => (word.trim_end_matches('*'), r"\w*"),
-        Script::Latin => (word, r"\b"),
-        Script::Alphabet if word.ends_with('*') => (word.trim_end_matches('*'), r"\w*"),
-        Script::Alphabet | Script::Unspaced => (word.trim_end_matches('*'), ""),
+    let stem = word.trim_end_matches([':', '*']);
+    let any = |part: &str| match part.strip_suffix('*') {
+        Some(stem) => format!(r"{}\w*", regex::escape(stem)),
+        None => regex::escape(part),
     };
-    let parts: Vec<String> = stem.split(' ').map(regex::escape).collect();
+    let parts: Vec<String> = stem.split(' ').map(any).collect();
+    let ending = match script {
+        _ if word.ends_with(':') => r"\s{0,3}:",
+        Script::Unspaced => "",
+        _ if word.ends_with('*') => r"\w*",
+        Script::Latin | Script::Alphabet => r"\b",
+    };
     format!("{}{ending}", parts.join(r"\s+"))
 }
 
-/// The literals of which one must be in the text for the word to be there: lower case, the longest part of it.
+/// What must be in the text for the word to be there: the longest part of it, in lower case.
 pub(super) fn literal(word: &str) -> String {
     let stem = word.trim_end_matches(['*', ':']);
-    stem.split(' ').max_by_key(|part| part.len()).unwrap_or(stem).to_lowercase()
+    stem.split(' ').max_by_key(|part| part.len()).unwrap_or(stem).trim_end_matches('*').to_lowercase()
 }

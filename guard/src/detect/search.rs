@@ -96,8 +96,8 @@ impl Search {
                 return;
             };
             self.work = work;
-            if let Some(found) = rule.pattern.find(sentence.as_bytes()) {
-                let span = passage(sentence, found.range());
+            if let Some(found) = found(rule, sentence) {
+                let span = passage(sentence, found);
                 let span = original(at.start + span.start..at.start + span.end);
                 self.add(rule, span, reading);
                 return;
@@ -128,6 +128,26 @@ impl Search {
         }
         Scan { passages, is_complete: self.is_complete }
     }
+}
+
+/// Where the sentence fits the rule.
+fn found(rule: &Ready, sentence: &str) -> Option<Range<usize>> {
+    /// Places in one sentence that are tried when the word before one says that it is none.
+    const TRIES_MAX: usize = 4;
+    let fits = rule
+        .pattern
+        .find_iter(sentence.as_bytes())
+        .take(TRIES_MAX)
+        .find(|found| !follows(sentence, found.start(), rule.not_after))?;
+    let is_other = rule.unless.as_ref().is_some_and(|unless| unless.is_match(sentence.as_bytes()));
+    (!is_other).then(|| fits.range())
+}
+
+/// Whether one of the words stands right before the byte at `at`.
+fn follows(sentence: &str, at: usize, words: &[&str]) -> bool {
+    let Some(before) = sentence.get(..at).map(str::trim_end) else { return false };
+    let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '\'').map_or(0, |at| at + 1);
+    before.get(start..).is_some_and(|word| words.iter().any(|other| word.eq_ignore_ascii_case(other)))
 }
 
 /// The lists for which the literal at `at` counts: where they ask for the beginning or the whole of a word, it

@@ -40,6 +40,8 @@ pub(super) struct Ready {
     pub(super) script: Script,
     pub(super) needs: Words,
     pub(super) pattern: Regex,
+    pub(super) unless: Option<Regex>,
+    pub(super) not_after: &'static [&'static str],
 }
 
 impl Ready {
@@ -48,7 +50,6 @@ impl Ready {
             Texts::All => true,
             Texts::Foreign => looking != Looking::User,
             Texts::Outputs => looking == Looking::Output,
-            Texts::Users => looking == Looking::User,
         }
     }
 }
@@ -119,15 +120,11 @@ impl Building {
         if needs == 0 {
             return Err("a rule without a list would read every sentence".into());
         }
-        let pattern = RegexBuilder::new(&pattern)
-            .case_insensitive(true)
-            .multi_line(true)
-            // Latin text is ASCII once it is folded; without Unicode tables the automata stay small and fast.
-            .unicode(language.script != Script::Latin)
-            .build()
-            .map_err(|error| error.to_string())?;
-        let Rule { name, kind, texts, .. } = *rule;
-        Ok(Ready { name, kind, texts, script: language.script, needs, pattern })
+        let pattern = regex(language.script, &pattern)?;
+        let unless = rule.unless.map(|unless| lexicon::expand(language, unless)).transpose()?;
+        let unless = unless.map(|(unless, _)| regex(language.script, &unless)).transpose()?;
+        let Rule { name, kind, texts, not_after, .. } = *rule;
+        Ok(Ready { name, kind, texts, script: language.script, needs, pattern, unless, not_after })
     }
 
     fn add(&mut self, script: Script, word: &str, bit: Words) {
@@ -155,4 +152,14 @@ impl Building {
 fn capitalised(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn regex(script: Script, pattern: &str) -> Result<Regex, String> {
+    RegexBuilder::new(pattern)
+        .case_insensitive(true)
+        .multi_line(true)
+        // Latin text is ASCII once it is folded; without Unicode tables the automata stay small and fast.
+        .unicode(script != Script::Latin)
+        .build()
+        .map_err(|error| error.to_string())
 }
