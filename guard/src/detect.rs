@@ -25,12 +25,19 @@
 //! assert_eq!(found.passages[0].rule, "override.en");
 //! ```
 
+mod cipher;
+mod encoded;
+mod fold;
+mod hidden;
 mod languages;
 mod lexicon;
+mod mapped;
 mod readings;
 mod search;
 mod sentence;
+mod spaced;
 mod tables;
+mod unwrap;
 
 use std::ops::Range;
 
@@ -81,6 +88,26 @@ pub enum Reading {
     Written,
     /// Compatibility forms, look-alikes, invisible characters, and marks on letters undone.
     Folded,
+    /// Markup and escapes taken off: Markdown, HTML, entities, percent and `\u` escapes.
+    Unwrapped,
+    /// Letters that stood apart put together.
+    Spaced,
+    /// In the order in which it shows: a direction character turned it round.
+    Reversed,
+    /// Decoded from base64.
+    Base64,
+    /// Decoded from base32.
+    Base32,
+    /// Decoded from hexadecimal digits.
+    Hex,
+    /// Decoded from binary digits.
+    Binary,
+    /// Deciphered from rot13.
+    Rot13,
+    /// Digits taken for the letters they look like.
+    Leet,
+    /// Characters that show nothing taken for the text they stand for: tags, variation selectors.
+    Hidden,
 }
 
 /// A passage that reads like an instruction.

@@ -5,6 +5,8 @@
 
 mod confusables;
 
+pub(crate) use confusables::latin;
+
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_compatible};

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::lexicon::Script;
-use super::tables::{Literal, Ready, TABLES, Words};
-use super::{Looking, PASSAGES_MAX, Passage, Reading, Scan, WORK_BASE, WORK_PER_BYTE, sentence};
+use super::tables::{LEET, Literal, ROT13, Ready, TABLES, Words};
+use super::{Kind, Looking, PASSAGES_MAX, Passage, Reading, Scan, WORK_BASE, WORK_PER_BYTE, sentence};
 
 /// Which languages read a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,12 +33,14 @@ pub(super) struct Search {
     /// Bytes that rules may still read.
     work: usize,
     is_complete: bool,
+    /// Sentences that hold words of a cipher.
+    ciphered: Vec<(Range<usize>, Reading)>,
 }
 
 impl Search {
     pub(super) fn new(looking: Looking, bytes: usize) -> Search {
         let work = WORK_BASE.saturating_add(bytes.saturating_mul(WORK_PER_BYTE));
-        Search { looking, found: Vec::new(), work, is_complete: true }
+        Search { looking, found: Vec::new(), work, is_complete: true, ciphered: Vec::new() }
     }
 
     /// Searches one reading; `original` tells where a span of it stands in the text.
@@ -87,6 +89,11 @@ impl Search {
             return;
         }
         let Some(sentence) = text.get(at.clone()) else { return };
+        for (word, reading) in [(ROT13, Reading::Rot13), (LEET, Reading::Leet)] {
+            if words & word != 0 {
+                self.ciphered.push((at.clone(), reading));
+            }
+        }
         for rule in &TABLES.rules {
             if rule.needs & !words != 0 || !rule.counts(self.looking) || !scripts.includes(rule.script) {
                 continue;
@@ -99,17 +106,22 @@ impl Search {
             if let Some(found) = found(rule, sentence) {
                 let span = passage(sentence, found);
                 let span = original(at.start + span.start..at.start + span.end);
-                self.add(rule, span, reading);
+                self.add(rule.name, rule.kind, span, reading);
                 return;
             }
         }
     }
 
-    fn add(&mut self, rule: &Ready, span: Range<usize>, reading: Reading) {
+    /// The sentences that hold words of a cipher, in what was read last.
+    pub(super) fn take_ciphered(&mut self) -> Vec<(Range<usize>, Reading)> {
+        std::mem::take(&mut self.ciphered)
+    }
+
+    pub(super) fn add(&mut self, rule: &'static str, kind: Kind, span: Range<usize>, reading: Reading) {
         if self.found.len() >= PASSAGES_MAX {
             self.is_complete = false;
         } else if !span.is_empty() {
-            self.found.push(Passage { span, rule: rule.name, kind: rule.kind, reading });
+            self.found.push(Passage { span, rule, kind, reading });
         }
     }
 

@@ -7,10 +7,15 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::languages::LANGUAGES;
 use super::lexicon::{self, Language, Rule, Script, Texts};
-use super::{Kind, Looking};
+use super::{Kind, Looking, cipher};
 
 /// Which lists have a word in a sentence: a bit each.
 pub(super) type Words = u128;
+
+/// The bit of sentences with a word in rot13.
+pub(super) const ROT13: Words = 1 << 127;
+/// The bit of sentences with a word that has digits for letters.
+pub(super) const LEET: Words = 1 << 126;
 
 /// Ready to search.
 pub(super) struct Tables {
@@ -58,14 +63,20 @@ impl Ready {
 /// left then still searches.
 pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(|| build().0);
 
+/// Lists that rules require: a bit each, but for the two of the ciphers.
+const LISTS_MAX: usize = 126;
+
 /// The tables, and what is wrong with them.
 pub(super) fn build() -> (Tables, Vec<String>) {
     let mut building = Building::default();
     for language in LANGUAGES {
         building.language(language);
     }
-    if building.lists.len() > Words::BITS as usize {
-        building.wrong.push(format!("{} lists, at most {}", building.lists.len(), Words::BITS));
+    for (words, bit) in [(&cipher::ROT13[..], ROT13), (&cipher::LEET[..], LEET)] {
+        words.iter().for_each(|word| building.add(Script::Latin, word, bit));
+    }
+    if building.lists.len() > LISTS_MAX {
+        building.wrong.push(format!("{} lists, at most {LISTS_MAX}", building.lists.len()));
     }
     building.rules.sort_by_key(|rule| rule.kind);
     let (texts, literals): (Vec<String>, Vec<Literal>) = building.literals.into_iter().unzip();

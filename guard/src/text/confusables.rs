@@ -88,7 +88,7 @@ const LATIN: [(char, char); 83] = [
 ];
 
 /// The Latin letter it looks like, else itself.
-pub(super) fn latin(character: char) -> char {
+pub(crate) fn latin(character: char) -> char {
     if character.is_ascii() {
         return character;
     }

@@ -1,0 +1,89 @@
+//! Words whose letters stand apart: `I g n o r e   a l l`.
+
+use super::mapped::Mapped;
+
+/// Letters in a row that stand apart.
+const LETTERS_MIN: usize = 6;
+
+/// The runs of letters that stand apart, put together; `None` when there is none.
+pub(super) fn join(text: &str) -> Option<Mapped> {
+    let bytes = text.as_bytes();
+    let mut out = Mapped::default();
+    // A run of that many letters has a letter and a separator at every other byte; so looking at every eighth is
+    // enough to find it.
+    let mut at = 0;
+    while at + 4 < bytes.len() {
+        if !is_spaced(bytes, at) {
+            at += LETTERS_MIN + 2;
+            continue;
+        }
+        let (start, end) = run(bytes, at);
+        if letters(bytes.get(start..end).unwrap_or_default()) >= LETTERS_MIN {
+            out.break_line(start);
+            put(text, start, end, &mut out);
+        }
+        at = end.max(at + 1);
+    }
+    (!out.text().is_empty()).then_some(out)
+}
+
+fn is_letter(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn is_gap(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| matches!(byte, b' ' | b'.' | b'-' | b'_' | b'*' | b'|' | b'+' | b'/'))
+}
+
+/// Whether letters and separators alternate from here.
+fn is_spaced(bytes: &[u8], at: usize) -> bool {
+    let here = [at, at + 1, at + 2, at + 3].map(|at| (is_letter(bytes.get(at)), is_gap(bytes.get(at))));
+    matches!(
+        here,
+        [(true, _), (_, true), (true, _), (_, true)] | [(_, true), (true, _), (_, true), (true, _)]
+    )
+}
+
+/// How far the letters stand apart, both ways: between two of them there are one to four separators, or
+/// punctuation.
+fn run(bytes: &[u8], at: usize) -> (usize, usize) {
+    let alone = |at: usize| {
+        !is_letter(at.checked_sub(1).and_then(|at| bytes.get(at))) && !is_letter(bytes.get(at + 1))
+    };
+    let fits = |at: usize| match bytes.get(at) {
+        Some(byte) if byte.is_ascii_alphanumeric() => alone(at),
+        Some(b'\n') | None => false,
+        Some(_) => true,
+    };
+    let mut start = at;
+    while start > 0 && fits(start - 1) {
+        start -= 1;
+    }
+    let mut end = at;
+    while fits(end) {
+        end += 1;
+    }
+    (start, end)
+}
+
+fn letters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count()
+}
+
+/// Single separators go, longer ones are a space.
+fn put(text: &str, start: usize, end: usize, out: &mut Mapped) {
+    let piece = text.get(start..end).unwrap_or_default();
+    let mut gap = 0;
+    for (at, character) in piece.char_indices() {
+        let from = start + at..start + at + character.len_utf8();
+        if character.is_ascii() && is_gap(Some(&(character as u8))) {
+            gap += 1;
+            if gap == 2 {
+                out.put(" ", from);
+            }
+            continue;
+        }
+        gap = 0;
+        out.put_char(character, from);
+    }
+}

@@ -1,0 +1,237 @@
+//! Markup and escapes taken off: Markdown emphasis, HTML tags and comments, entities, percent and `\u` escapes.
+//!
+//! Works by paragraph: where nothing is wrapped, nothing is read twice.
+
+use memchr::memchr;
+
+use super::mapped::Mapped;
+
+/// Tags between which a sentence goes on; every other ends it.
+const INLINE: [&str; 24] = [
+    "a", "abbr", "b", "bdi", "bdo", "big", "code", "em", "font", "i", "kbd", "mark", "o", "q", "s", "small",
+    "span", "strong", "sub", "sup", "tt", "u", "var", "wbr",
+];
+/// What stands between `<` and `>` at most.
+const TAG_BYTES_MAX: usize = 400;
+
+/// The paragraphs of the text that are wrapped, unwrapped; `None` when none is.
+pub(super) fn unwrap(text: &str) -> Option<Mapped> {
+    let mut out = Mapped::default();
+    let mut at = 0;
+    for paragraph in text.split_inclusive("\n\n") {
+        let start = at;
+        at += paragraph.len();
+        if may_be_wrapped(paragraph.as_bytes()) {
+            let mut unwrapping =
+                Unwrapping { text: paragraph, at: 0, base: start, out: &mut out, changed: false };
+            unwrapping.run();
+        }
+    }
+    (!out.text().is_empty()).then_some(out)
+}
+
+/// Whether a paragraph holds what unwrapping would change; wrong only by saying yes.
+fn may_be_wrapped(text: &[u8]) -> bool {
+    let mut rest = text;
+    let mut before = b' ';
+    while let Some(at) = rest
+        .iter()
+        .position(|byte| matches!(byte, b'&' | b'%' | b'\\' | b'<' | b'*' | b'~' | b'`' | b'_' | b'='))
+    {
+        before = if at == 0 { before } else { rest.get(at - 1).copied().unwrap_or(b' ') };
+        let after = rest.get(at + 1).copied().unwrap_or(b' ');
+        let is_wrap = match rest.get(at) {
+            Some(b'&') => after == b'#' || after.is_ascii_alphabetic(),
+            Some(b'%' | b'=') => after.is_ascii_hexdigit(),
+            Some(b'\\') => matches!(after, b'u' | b'x' | b'n' | b'r' | b't' | b'"' | b'U'),
+            Some(b'<') => after.is_ascii_alphabetic() || matches!(after, b'/' | b'!'),
+            // Emphasis touches a word on one side; `_` within a word is part of a name.
+            Some(b'_') => before.is_ascii_alphanumeric() != after.is_ascii_alphanumeric(),
+            _ => before.is_ascii_alphanumeric() || after.is_ascii_alphanumeric(),
+        };
+        if is_wrap {
+            return true;
+        }
+        before = rest.get(at).copied().unwrap_or(b' ');
+        rest = rest.get(at + 1..).unwrap_or_default();
+    }
+    false
+}
+
+struct Unwrapping<'a> {
+    text: &'a str,
+    at: usize,
+    /// Where the paragraph stands in the original.
+    base: usize,
+    out: &'a mut Mapped,
+    changed: bool,
+}
+
+impl Unwrapping<'_> {
+    fn run(&mut self) {
+        self.out.break_line(self.base);
+        self.out.break_line(self.base);
+        let bytes = self.text.as_bytes();
+        let mut copied = 0;
+        while let Some(byte) = bytes.get(self.at).copied() {
+            let token = match byte {
+                b'&' => entity(self.rest()),
+                b'%' => hex_bytes(self.rest(), "%"),
+                b'=' => hex_bytes(self.rest(), "=").filter(|(text, _)| text.chars().any(|c| !c.is_ascii())),
+                b'\\' => escape(self.rest()),
+                b'<' => tag(self.rest()),
+                b'*' | b'~' | b'`' | b'_' => self.emphasis(byte),
+                _ => None,
+            };
+            let Some((piece, length)) = token else {
+                self.at += 1;
+                continue;
+            };
+            self.out.copy(self.text.get(copied..self.at).unwrap_or_default(), self.base + copied);
+            let end = self.at + length;
+            self.out.put(&piece, self.base + self.at..self.base + end);
+            self.changed = true;
+            self.at = end;
+            copied = end;
+        }
+        self.out.copy(self.text.get(copied..).unwrap_or_default(), self.base + copied);
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// A run of marks that touches a word.
+    fn emphasis(&self, mark: u8) -> Option<(String, usize)> {
+        let bytes = self.text.as_bytes();
+        let length = bytes.get(self.at..)?.iter().take_while(|byte| **byte == mark).count();
+        let is_word = |at: Option<usize>| {
+            at.and_then(|at| bytes.get(at))
+                .is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+        };
+        let (before, after) = (is_word(self.at.checked_sub(1)), is_word(Some(self.at + length)));
+        let is_emphasis = length <= 3 && if mark == b'_' { before != after } else { before || after };
+        // A mark that only punctuation touches on its other side: `**word,**`.
+        let closes = length <= 3
+            && mark != b'_'
+            && self
+                .at
+                .checked_sub(1)
+                .and_then(|at| bytes.get(at))
+                .is_some_and(|byte| byte.is_ascii_punctuation())
+            && bytes
+                .get(self.at + length)
+                .is_none_or(|byte| byte.is_ascii_whitespace() || byte.is_ascii_punctuation());
+        let opens = length <= 3
+            && mark != b'_'
+            && bytes.get(self.at + length).is_some_and(|byte| matches!(byte, b'\'' | b'"' | b'(' | b'['))
+            && self
+                .at
+                .checked_sub(1)
+                .and_then(|at| bytes.get(at))
+                .is_none_or(|byte| byte.is_ascii_whitespace());
+        (is_emphasis || closes || opens).then(|| (String::new(), length))
+    }
+}
+
+fn entity(text: &str) -> Option<(String, usize)> {
+    /// The longest entity that is read, without `&` and `;`.
+    const NAME_BYTES_MAX: usize = 10;
+    let end = memchr(b';', text.as_bytes().get(1..text.len().min(NAME_BYTES_MAX + 2))?)? + 1;
+    let name = text.get(1..end)?;
+    let character = match name.strip_prefix('#') {
+        Some(number) => match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16).ok().and_then(char::from_u32),
+            None => number.parse().ok().and_then(char::from_u32),
+        },
+        None => match name {
+            "amp" => Some('&'),
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "quot" => Some('"'),
+            "apos" | "rsquo" | "lsquo" => Some('\''),
+            "nbsp" | "ensp" | "emsp" | "thinsp" | "Tab" | "NewLine" => Some(' '),
+            "shy" | "zwj" | "zwnj" => Some('\u{ad}'),
+            "period" => Some('.'),
+            "colon" => Some(':'),
+            "comma" => Some(','),
+            "excl" => Some('!'),
+            _ => None,
+        },
+    }?;
+    Some((character.to_string(), end + 1))
+}
+
+/// `%49%67…`: the bytes as text, as far as they are text.
+fn hex_bytes(text: &str, mark: &str) -> Option<(String, usize)> {
+    /// Bytes of one run.
+    const RUN_BYTES_MAX: usize = 1 << 16;
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some(after) = rest.strip_prefix(mark).filter(|_| bytes.len() < RUN_BYTES_MAX) {
+        let Some(byte) = after.get(..2).and_then(|pair| u8::from_str_radix(pair, 16).ok()) else { break };
+        bytes.push(byte);
+        rest = after.get(2..).unwrap_or_default();
+    }
+    let valid = match std::str::from_utf8(&bytes) {
+        Ok(valid) => valid.len(),
+        Err(error) => error.valid_up_to(),
+    };
+    let decoded = std::str::from_utf8(bytes.get(..valid)?).ok()?;
+    let is_text =
+        !decoded.is_empty() && !decoded.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
+    is_text.then(|| (decoded.to_owned(), valid * (mark.len() + 2)))
+}
+
+/// `\u0049`, `\u{49}`, `\x49`, `\n`, `\"`.
+fn escape(text: &str) -> Option<(String, usize)> {
+    let kind = text.as_bytes().get(1)?;
+    let hex =
+        |from: usize, to: usize| text.get(from..to).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let (code, length) = match kind {
+        b'n' | b'r' => return Some(("\n".into(), 2)),
+        b't' => return Some(("  ".into(), 2)),
+        b'"' => return Some(("\"".into(), 2)),
+        b'x' => (hex(2, 4)?, 4),
+        b'U' => (hex(2, 10)?, 10),
+        b'u' if text.as_bytes().get(2) == Some(&b'{') => {
+            let end = memchr(b'}', text.as_bytes().get(3..text.len().min(11))?)? + 3;
+            (hex(3, end)?, end + 1)
+        }
+        b'u' => {
+            let code = hex(2, 6)?;
+            // A pair of surrogates is one character.
+            let low = hex(8, 12).filter(|_| text.get(6..8) == Some("\\u"));
+            match (code, low) {
+                (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
+                    (0x1_0000 + ((code - 0xd800) << 10) + (low - 0xdc00), 12)
+                }
+                _ => (code, 6),
+            }
+        }
+        _ => return None,
+    };
+    let character = char::from_u32(code).filter(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t'))?;
+    Some((character.to_string(), length))
+}
+
+/// A tag, or the beginning or the end of a comment.
+fn tag(text: &str) -> Option<(String, usize)> {
+    if text.starts_with("<!--") {
+        return Some(("\n\n".into(), 4));
+    }
+    let window = text.as_bytes().get(1..text.len().min(TAG_BYTES_MAX))?;
+    let end = memchr(b'>', window)? + 1;
+    let inside = text.get(1..end)?;
+    if memchr(b'<', inside.as_bytes()).is_some() {
+        return None;
+    }
+    let name = inside.trim_start_matches('/');
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let name: String =
+        name.chars().take_while(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
+    let piece = if INLINE.contains(&name.as_str()) { "" } else { "\n" };
+    Some((piece.into(), end + 1))
+}
