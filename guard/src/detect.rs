@@ -38,6 +38,7 @@ mod sentence;
 mod spaced;
 mod tables;
 mod unwrap;
+mod vocabulary;
 
 use std::ops::Range;
 

@@ -29,14 +29,16 @@ pub(super) struct Decoded {
     pub(super) reading: Reading,
 }
 
-/// The runs that decode to text.
-pub(super) fn find(text: &str) -> Vec<Decoded> {
-    let bytes = text.as_bytes();
+/// The runs within the pieces that decode to text.
+pub(super) fn find(text: &str, pieces: &[Range<usize>]) -> Vec<Decoded> {
     let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(run) = next_run(bytes, at) {
-        at = run.end;
-        found.extend(decode(text, run));
+    for piece in pieces {
+        let bytes = text.as_bytes().get(..piece.end).unwrap_or_default();
+        let mut at = piece.start;
+        while let Some(run) = next_run(bytes, at) {
+            at = run.end;
+            found.extend(decode(text, run));
+        }
     }
     found
 }

@@ -170,8 +170,9 @@ fn expression(script: Script, word: &str) -> String {
     format!("{}{ending}", parts.join(r"\s+"))
 }
 
-/// What must be in the text for the word to be there: the longest part of it, in lower case.
-pub(super) fn literal(word: &str) -> String {
-    let stem = word.trim_end_matches(['*', ':']);
-    stem.split(' ').max_by_key(|part| part.len()).unwrap_or(stem).trim_end_matches('*').to_lowercase()
+/// The part of a word by which a sentence that may hold it is known, in lower case, and whether it is only a stem.
+pub(super) fn part(word: &str) -> (String, bool) {
+    let parts = word.split(|c: char| !c.is_alphanumeric() && c != '*');
+    let part = parts.max_by_key(|part| part.trim_end_matches('*').len()).unwrap_or(word);
+    (part.trim_end_matches('*').to_lowercase(), part.ends_with('*'))
 }

@@ -56,13 +56,6 @@ impl Mapped {
         self.put(character.encode_utf8(&mut [0; 4]), original);
     }
 
-    /// Ends the line, unless it is at an end; the original is told nothing of it.
-    pub(super) fn break_line(&mut self, at: usize) {
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
-            self.put("\n", at..at);
-        }
-    }
-
     /// The bytes of the original from which these bytes came; text that was turned round maps to what lies
     /// between its ends.
     pub(super) fn original(&self, found: Range<usize>) -> Range<usize> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::fold::{Letters, fold};
-use super::search::{Scripts, Search};
+use super::search::{Leads, Scripts, Search, View};
 use super::{Kind, Reading, cipher, encoded, hidden, spaced, unwrap};
 
 /// A decoded text is read again, so that an encoding may stand in another.
@@ -16,8 +16,9 @@ pub(super) fn each(text: &str, search: &mut Search) {
     level(text, Reading::Written, &|span| span, 0, search);
 }
 
+/// A text that somebody may see or decode.
 fn level(text: &str, reading: Reading, original: Original<'_>, depth: usize, search: &mut Search) {
-    if depth < DEPTH_MAX {
+    if !text.is_ascii() && depth < DEPTH_MAX {
         for piece in hidden::find(text) {
             let inner = if piece.is_invisible { Reading::Hidden } else { Reading::Reversed };
             if piece.is_invisible {
@@ -25,64 +26,83 @@ fn level(text: &str, reading: Reading, original: Original<'_>, depth: usize, sea
             }
             level(piece.text.text(), inner, &|span| original(piece.text.original(span)), depth + 1, search);
         }
-        for piece in encoded::find(text) {
-            level(&piece.text, piece.reading, &|_| original(piece.at.clone()), depth + 1, search);
-        }
     }
-    let ciphered = letters(text, reading, original, search);
-    for (at, inner) in ciphered {
-        let plain = cipher::decipher(text, at, inner);
-        letters(plain.text(), inner, &|span| original(plain.original(span)), search);
-    }
-}
-
-/// Reads the text with its characters folded, then unwrapped, then with letters put together. Gives the
-/// sentences that seem to be ciphered.
-fn letters(
-    text: &str,
-    reading: Reading,
-    original: Original<'_>,
-    search: &mut Search,
-) -> Vec<(Range<usize>, Reading)> {
     let Some(folded) = fold(text, Letters::Latin) else {
-        search.read(text, reading, Scripts::All, original);
-        let ciphered = search.take_ciphered();
-        wrapped(text, reading, original, search);
-        return ciphered;
+        let leads = search.read(&View { text, reading, scripts: Scripts::All, original });
+        return follow(text, &leads, reading, original, depth, search);
     };
-    let latin = folded.mapped.text();
     let place = |span: Range<usize>| original(folded.mapped.original(span));
-    search.read(latin, reading.or(Reading::Folded), Scripts::Latin, &place);
-    // Ciphers are ASCII; what is folded is not.
-    search.take_ciphered();
-    wrapped(latin, reading, &place, search);
+    let latin = folded.mapped.text();
+    let shown = reading.or(if latin == text { Reading::Written } else { Reading::Folded });
+    let leads = search.read(&View { text: latin, reading: shown, scripts: Scripts::Latin, original: &place });
+    follow(latin, &leads, reading, &place, depth, search);
     for (letters, scripts, wanted) in
         [(Letters::LatinI, Scripts::Latin, folded.has_l), (Letters::Own, Scripts::Others, folded.has_other)]
     {
         if let Some(folded) = fold(text, letters).filter(|_| wanted) {
             let place = |span: Range<usize>| original(folded.mapped.original(span));
-            search.read(folded.mapped.text(), reading.or(Reading::Folded), scripts, &place);
+            let shown =
+                reading.or(if folded.mapped.text() == text { Reading::Written } else { Reading::Folded });
+            search.read(&View { text: folded.mapped.text(), reading: shown, scripts, original: &place });
         }
     }
-    search.take_ciphered();
-    Vec::new()
 }
 
-fn wrapped(text: &str, reading: Reading, original: Original<'_>, search: &mut Search) {
-    if let Some(bare) = unwrap::unwrap(text) {
+/// Reads what the pass over the words gave reason to.
+fn follow(
+    text: &str,
+    leads: &Leads,
+    reading: Reading,
+    original: Original<'_>,
+    depth: usize,
+    search: &mut Search,
+) {
+    for (at, inner) in &leads.ciphered {
+        let plain = cipher::decipher(text, at.clone(), *inner);
+        search.read(&View {
+            text: plain.text(),
+            reading: *inner,
+            scripts: Scripts::Latin,
+            original: &|span| original(plain.original(span)),
+        });
+    }
+    if let Some(bare) = unwrap::unwrap(text, &leads.wrapped) {
         let place = |span: Range<usize>| original(bare.original(span));
-        let reading = reading.or(Reading::Unwrapped);
-        match fold(bare.text(), Letters::Latin) {
-            None => search.read(bare.text(), reading, Scripts::All, &place),
-            Some(folded) => {
-                let place = |span: Range<usize>| place(folded.mapped.original(span));
-                search.read(folded.mapped.text(), reading, Scripts::Latin, &place);
-            }
+        inner(bare.text(), reading.or(Reading::Unwrapped), &place, depth, search);
+    }
+    if let Some(joined) = spaced::join(text, &leads.spaced) {
+        let place = |span: Range<usize>| original(joined.original(span));
+        inner(joined.text(), reading.or(Reading::Spaced), &place, depth, search);
+    }
+    if depth < DEPTH_MAX {
+        for piece in encoded::find(text, &leads.encoded) {
+            level(&piece.text, piece.reading, &|_| original(piece.at.clone()), depth + 1, search);
         }
     }
-    if let Some(joined) = spaced::join(text) {
-        let place = |span: Range<usize>| original(joined.original(span));
-        search.read(joined.text(), reading.or(Reading::Spaced), Scripts::All, &place);
+}
+
+/// A text that was taken out of its wrapping: its characters are folded again, and codes in it are decoded.
+fn inner(text: &str, reading: Reading, original: Original<'_>, depth: usize, search: &mut Search) {
+    let folded = fold(text, Letters::Latin);
+    let mapped = folded.as_ref().map(|folded| &folded.mapped);
+    let latin = mapped.map_or(text, |mapped| mapped.text());
+    let place =
+        |span: Range<usize>| original(mapped.map_or(span.clone(), |mapped| mapped.original(span.clone())));
+    let scripts = if mapped.is_some() { Scripts::Latin } else { Scripts::All };
+    let leads = search.read(&View { text: latin, reading, scripts, original: &place });
+    if depth < DEPTH_MAX && reading == Reading::Unwrapped {
+        for piece in encoded::find(latin, &leads.encoded) {
+            level(&piece.text, piece.reading, &|_| place(piece.at.clone()), depth + 1, search);
+        }
+    }
+    if let Some(folded) = fold(text, Letters::Own).filter(|folded| folded.has_other) {
+        let place = |span: Range<usize>| original(folded.mapped.original(span));
+        search.read(&View {
+            text: folded.mapped.text(),
+            reading,
+            scripts: Scripts::Others,
+            original: &place,
+        });
     }
 }
 

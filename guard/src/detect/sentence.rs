@@ -39,7 +39,8 @@ fn end(text: &[u8], at: usize) -> usize {
 }
 
 /// Whether a sentence ends right before the byte at `at`.
-fn ends_before(text: &[u8], at: usize) -> bool {
+#[inline]
+pub(super) fn ends_before(text: &[u8], at: usize) -> bool {
     let byte = |back: usize| at.checked_sub(back).and_then(|at| text.get(at)).copied();
     match byte(1) {
         // A character that only white space follows.

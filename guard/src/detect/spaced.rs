@@ -1,28 +1,30 @@
 //! Words whose letters stand apart: `I g n o r e   a l l`.
 
+use std::ops::Range;
+
 use super::mapped::Mapped;
 
 /// Letters in a row that stand apart.
 const LETTERS_MIN: usize = 6;
 
-/// The runs of letters that stand apart, put together; `None` when there is none.
-pub(super) fn join(text: &str) -> Option<Mapped> {
-    let bytes = text.as_bytes();
+/// The runs of letters that stand apart within the pieces, put together; `None` when there is none.
+pub(super) fn join(text: &str, pieces: &[Range<usize>]) -> Option<Mapped> {
     let mut out = Mapped::default();
-    // A run of that many letters has a letter and a separator at every other byte; so looking at every eighth is
-    // enough to find it.
-    let mut at = 0;
-    while at + 4 < bytes.len() {
-        if !is_spaced(bytes, at) {
-            at += LETTERS_MIN + 2;
-            continue;
+    for piece in pieces {
+        let bytes = text.as_bytes().get(..piece.end).unwrap_or_default();
+        let mut at = piece.start;
+        while at < bytes.len() {
+            if !is_spaced(bytes, at) {
+                at += 1;
+                continue;
+            }
+            let (start, end) = run(bytes, at, piece.start);
+            if letters(bytes.get(start..end).unwrap_or_default()) >= LETTERS_MIN {
+                out.put("\n\n", start..start);
+                put(text, start, end, &mut out);
+            }
+            at = end.max(at + 1);
         }
-        let (start, end) = run(bytes, at);
-        if letters(bytes.get(start..end).unwrap_or_default()) >= LETTERS_MIN {
-            out.break_line(start);
-            put(text, start, end, &mut out);
-        }
-        at = end.max(at + 1);
     }
     (!out.text().is_empty()).then_some(out)
 }
@@ -46,7 +48,7 @@ fn is_spaced(bytes: &[u8], at: usize) -> bool {
 
 /// How far the letters stand apart, both ways: between two of them there are one to four separators, or
 /// punctuation.
-fn run(bytes: &[u8], at: usize) -> (usize, usize) {
+fn run(bytes: &[u8], at: usize, floor: usize) -> (usize, usize) {
     let alone = |at: usize| {
         !is_letter(at.checked_sub(1).and_then(|at| bytes.get(at))) && !is_letter(bytes.get(at + 1))
     };
@@ -56,7 +58,7 @@ fn run(bytes: &[u8], at: usize) -> (usize, usize) {
         Some(_) => true,
     };
     let mut start = at;
-    while start > 0 && fits(start - 1) {
+    while start > floor && fits(start - 1) {
         start -= 1;
     }
     let mut end = at;

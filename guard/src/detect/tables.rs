@@ -1,171 +1,78 @@
 //! The languages' tables, made ready once.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
+use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::languages::LANGUAGES;
 use super::lexicon::{self, Language, Rule, Script, Texts};
+use super::vocabulary::{STEM_BYTES, Vocabulary};
 use super::{Kind, Looking, cipher};
 
 /// Which lists have a word in a sentence: a bit each.
 pub(super) type Words = u128;
-
 /// The bit of sentences with a word in rot13.
 pub(super) const ROT13: Words = 1 << 127;
 /// The bit of sentences with a word that has digits for letters.
 pub(super) const LEET: Words = 1 << 126;
+/// Lists that rules require: a bit each, but for the two of the ciphers.
+const LISTS_MAX: usize = 126;
 
 /// Ready to search.
 pub(super) struct Tables {
-    /// `None`: it could not be built, and every text counts as carrying instructions.
-    pub(super) prefilter: Option<AhoCorasick>,
-    /// For each literal of `prefilter`: what it stands for.
-    pub(super) literals: Vec<Literal>,
+    /// The words of languages that are written with spaces.
+    pub(super) vocabulary: Vocabulary,
+    /// The words of the others, and which lists each stands in. `None`: could not be built; then a text in such a
+    /// language counts as not read.
+    pub(super) unspaced: Option<AhoCorasick>,
+    pub(super) unspaced_lists: Vec<Words>,
     pub(super) rules: Vec<Ready>,
 }
 
-/// What a literal stands for.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Literal {
-    /// Lists in which it stands as a whole word.
-    pub(super) whole: Words,
-    /// Lists in which it stands as the beginning of a word.
-    pub(super) stem: Words,
-    /// Lists in which it may stand anywhere.
-    pub(super) anywhere: Words,
-}
-
-/// A rule, compiled.
+/// A rule, ready.
 pub(super) struct Ready {
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    texts: Texts,
+    pub(super) rule: &'static Rule,
     pub(super) script: Script,
     pub(super) needs: Words,
-    pub(super) pattern: Regex,
-    pub(super) unless: Option<Regex>,
-    pub(super) not_after: &'static [&'static str],
+    pattern: Expression,
+    unless: Option<Expression>,
+}
+
+/// An expression, compiled when a sentence first needs it.
+struct Expression {
+    text: String,
+    script: Script,
+    compiled: OnceLock<Option<Regex>>,
 }
 
 impl Ready {
     pub(super) fn counts(&self, looking: Looking) -> bool {
-        match self.texts {
+        match self.rule.texts {
             Texts::All => true,
             Texts::Foreign => looking != Looking::User,
             Texts::Outputs => looking == Looking::Output,
         }
     }
-}
 
-/// Compiled on first use. A table that cannot be compiled is a mistake in this crate that a test finds; what is
-/// left then still searches.
-pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(|| build().0);
-
-/// Lists that rules require: a bit each, but for the two of the ciphers.
-const LISTS_MAX: usize = 126;
-
-/// The tables, and what is wrong with them.
-pub(super) fn build() -> (Tables, Vec<String>) {
-    let mut building = Building::default();
-    for language in LANGUAGES {
-        building.language(language);
-    }
-    for (words, bit) in [(&cipher::ROT13[..], ROT13), (&cipher::LEET[..], LEET)] {
-        words.iter().for_each(|word| building.add(Script::Latin, word, bit));
-    }
-    if building.lists.len() > LISTS_MAX {
-        building.wrong.push(format!("{} lists, at most {LISTS_MAX}", building.lists.len()));
-    }
-    building.rules.sort_by_key(|rule| rule.kind);
-    let (texts, literals): (Vec<String>, Vec<Literal>) = building.literals.into_iter().unzip();
-    let prefilter = AhoCorasickBuilder::new()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(&texts)
-        .map_err(|error| building.wrong.push(error.to_string()))
-        .ok();
-    (Tables { prefilter, literals, rules: building.rules }, building.wrong)
-}
-
-#[derive(Default)]
-struct Building {
-    /// Language and name; the place is the bit.
-    lists: Vec<(&'static str, &'static str)>,
-    literals: Vec<(String, Literal)>,
-    rules: Vec<Ready>,
-    wrong: Vec<String>,
-}
-
-impl Building {
-    fn language(&mut self, language: &'static Language) {
-        for rule in language.rules {
-            match self.compile(language, rule) {
-                Ok(ready) => self.rules.push(ready),
-                Err(problem) => self.wrong.push(format!("{}: {problem}", rule.name)),
-            }
-        }
-        for (name, words) in language.lists {
-            // A list that no rule requires is no reason to look at a sentence.
-            if let Some(bit) = self.lists.iter().position(|list| *list == (language.code, *name)) {
-                words
-                    .iter()
-                    .for_each(|word| self.add(language.script, word, 1_u128.unbounded_shl(bit as u32)));
-            }
-        }
+    /// `None`: the expression cannot be compiled, which a test forbids.
+    pub(super) fn pattern(&self) -> Option<&Regex> {
+        self.pattern.regex()
     }
 
-    fn compile(&mut self, language: &Language, rule: &'static Rule) -> Result<Ready, String> {
-        let (pattern, lists) = lexicon::expand(language, rule.pattern)?;
-        let mut needs = 0;
-        for list in lists {
-            let known = self.lists.iter().position(|known| *known == (language.code, list));
-            let bit = known.unwrap_or(self.lists.len());
-            if known.is_none() {
-                self.lists.push((language.code, list));
-            }
-            needs |= 1_u128.unbounded_shl(bit as u32);
-        }
-        if needs == 0 {
-            return Err("a rule without a list would read every sentence".into());
-        }
-        let pattern = regex(language.script, &pattern)?;
-        let unless = rule.unless.map(|unless| lexicon::expand(language, unless)).transpose()?;
-        let unless = unless.map(|(unless, _)| regex(language.script, &unless)).transpose()?;
-        let Rule { name, kind, texts, not_after, .. } = *rule;
-        Ok(Ready { name, kind, texts, script: language.script, needs, pattern, unless, not_after })
-    }
-
-    fn add(&mut self, script: Script, word: &str, bit: Words) {
-        let literal = lexicon::literal(word);
-        let spellings = match script {
-            // The search ignores the case of ASCII only.
-            Script::Alphabet => vec![literal.to_uppercase(), capitalised(&literal), literal],
-            Script::Latin | Script::Unspaced => vec![literal],
-        };
-        for spelling in spellings {
-            let at = self.literals.iter().position(|(text, _)| *text == spelling).unwrap_or_else(|| {
-                self.literals.push((spelling, Literal::default()));
-                self.literals.len() - 1
-            });
-            let Some((_, place)) = self.literals.get_mut(at) else { continue };
-            match script {
-                Script::Alphabet | Script::Unspaced => place.anywhere |= bit,
-                Script::Latin if word.ends_with('*') => place.stem |= bit,
-                Script::Latin => place.whole |= bit,
-            }
-        }
+    /// Whether the sentence is none although it fits.
+    pub(super) fn is_other(&self, sentence: &[u8]) -> bool {
+        self.unless.as_ref().and_then(Expression::regex).is_some_and(|unless| unless.is_match(sentence))
     }
 }
 
-fn capitalised(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+impl Expression {
+    fn regex(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| compile(self.script, &self.text).ok()).as_ref()
+    }
 }
 
-fn regex(script: Script, pattern: &str) -> Result<Regex, String> {
+fn compile(script: Script, pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(pattern)
         .case_insensitive(true)
         .multi_line(true)
@@ -173,4 +80,102 @@ fn regex(script: Script, pattern: &str) -> Result<Regex, String> {
         .unicode(script != Script::Latin)
         .build()
         .map_err(|error| error.to_string())
+}
+
+/// Made on first use.
+pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(|| build().0);
+
+/// The tables, and what is wrong with them: a test's business, since all of it is written in this crate.
+pub(super) fn build() -> (Tables, Vec<String>) {
+    let mut building = Building::default();
+    LANGUAGES.iter().for_each(|language| building.language(language));
+    for (words, bit) in [(&cipher::ROT13[..], ROT13), (&cipher::LEET[..], LEET)] {
+        words.iter().for_each(|word| building.word(Script::Latin, word, bit));
+    }
+    if building.lists.len() > LISTS_MAX {
+        building.wrong.push(format!("{} lists, at most {LISTS_MAX}", building.lists.len()));
+    }
+    building.rules.sort_by_key(|ready| ready.rule.kind);
+    let (unspaced, unspaced_lists): (Vec<String>, Vec<Words>) = building.unspaced.into_iter().unzip();
+    let unspaced = AhoCorasick::new(unspaced).map_err(|error| building.wrong.push(error.to_string())).ok();
+    let vocabulary = Vocabulary::new(&building.words);
+    (Tables { vocabulary, unspaced, unspaced_lists, rules: building.rules }, building.wrong)
+}
+
+#[derive(Default)]
+struct Building {
+    /// Language and name; the place is the bit.
+    lists: Vec<(&'static str, &'static str)>,
+    /// A word, whether it is only a stem, and its lists.
+    words: Vec<(String, bool, Words)>,
+    unspaced: Vec<(String, Words)>,
+    rules: Vec<Ready>,
+    wrong: Vec<String>,
+}
+
+impl Building {
+    fn language(&mut self, language: &'static Language) {
+        for rule in language.rules {
+            match self.rule(language, rule) {
+                Ok(ready) => self.rules.push(ready),
+                Err(problem) => self.wrong.push(format!("{}: {problem}", rule.name)),
+            }
+        }
+        for (name, words) in language.lists {
+            // A list that no rule requires is no reason to look at a sentence.
+            if let Some(bit) = self.lists.iter().position(|list| *list == (language.code, *name)) {
+                words.iter().for_each(|word| self.word(language.script, word, bit_of(bit)));
+            }
+        }
+    }
+
+    fn rule(&mut self, language: &Language, rule: &'static Rule) -> Result<Ready, String> {
+        let script = language.script;
+        let (pattern, lists) = lexicon::expand(language, rule.pattern)?;
+        let mut needs = 0;
+        for list in lists {
+            let known = self.lists.iter().position(|known| *known == (language.code, list));
+            if known.is_none() {
+                self.lists.push((language.code, list));
+            }
+            needs |= bit_of(known.unwrap_or(self.lists.len() - 1));
+        }
+        if needs == 0 {
+            return Err("a rule without a list would read every sentence".into());
+        }
+        let unless = rule.unless.map(|unless| lexicon::expand(language, unless)).transpose()?;
+        let expression = |text: String| Expression { text, script, compiled: OnceLock::new() };
+        let unless = unless.map(|(unless, _)| expression(unless));
+        Ok(Ready { rule, script, needs, pattern: expression(pattern), unless })
+    }
+
+    fn word(&mut self, script: Script, word: &str, bit: Words) {
+        let (part, is_stem) = lexicon::part(word);
+        if script == Script::Unspaced {
+            self.unspaced.push((part, bit));
+            return;
+        }
+        let bytes = if part.is_ascii() { STEM_BYTES } else { 8 };
+        if is_stem && part.len() < bytes {
+            self.wrong.push(format!("`{word}`: a stem has at least {bytes} bytes"));
+        }
+        self.words.push((part, is_stem, bit));
+    }
+}
+
+fn bit_of(list: usize) -> Words {
+    1_u128.unbounded_shl(u32::try_from(list).unwrap_or(u32::MAX))
+}
+
+/// Compiles everything.
+#[cfg(test)]
+pub(super) fn problems() -> Vec<String> {
+    let (tables, mut wrong) = build();
+    let expressions = tables.rules.iter().flat_map(|ready| [Some(&ready.pattern), ready.unless.as_ref()]);
+    for expression in expressions.flatten() {
+        if let Err(problem) = compile(expression.script, &expression.text) {
+            wrong.push(format!("{}: {problem}", expression.text));
+        }
+    }
+    wrong
 }

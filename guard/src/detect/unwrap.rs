@@ -1,6 +1,8 @@
 //! Markup and escapes taken off: Markdown emphasis, HTML tags and comments, entities, percent and `\u` escapes.
 //!
-//! Works by paragraph: where nothing is wrapped, nothing is read twice.
+//! Works on the sentences that hold such a mark: what is not wrapped is not read twice.
+
+use std::ops::Range;
 
 use memchr::memchr;
 
@@ -14,48 +16,14 @@ const INLINE: [&str; 24] = [
 /// What stands between `<` and `>` at most.
 const TAG_BYTES_MAX: usize = 400;
 
-/// The paragraphs of the text that are wrapped, unwrapped; `None` when none is.
-pub(super) fn unwrap(text: &str) -> Option<Mapped> {
+/// The pieces of the text that change when they are unwrapped; `None` when none does.
+pub(super) fn unwrap(text: &str, pieces: &[Range<usize>]) -> Option<Mapped> {
     let mut out = Mapped::default();
-    let mut at = 0;
-    for paragraph in text.split_inclusive("\n\n") {
-        let start = at;
-        at += paragraph.len();
-        if may_be_wrapped(paragraph.as_bytes()) {
-            let mut unwrapping =
-                Unwrapping { text: paragraph, at: 0, base: start, out: &mut out, changed: false };
-            unwrapping.run();
-        }
+    for at in pieces {
+        let Some(piece) = text.get(at.clone()) else { continue };
+        Unwrapping { text: piece, at: 0, base: at.start, out: &mut out }.run();
     }
     (!out.text().is_empty()).then_some(out)
-}
-
-/// Whether a paragraph holds what unwrapping would change; wrong only by saying yes.
-fn may_be_wrapped(text: &[u8]) -> bool {
-    let mut rest = text;
-    let mut before = b' ';
-    while let Some(at) = rest
-        .iter()
-        .position(|byte| matches!(byte, b'&' | b'%' | b'\\' | b'<' | b'*' | b'~' | b'`' | b'_' | b'='))
-    {
-        before = if at == 0 { before } else { rest.get(at - 1).copied().unwrap_or(b' ') };
-        let after = rest.get(at + 1).copied().unwrap_or(b' ');
-        let is_wrap = match rest.get(at) {
-            Some(b'&') => after == b'#' || after.is_ascii_alphabetic(),
-            Some(b'%' | b'=') => after.is_ascii_hexdigit(),
-            Some(b'\\') => matches!(after, b'u' | b'x' | b'n' | b'r' | b't' | b'"' | b'U'),
-            Some(b'<') => after.is_ascii_alphabetic() || matches!(after, b'/' | b'!'),
-            // Emphasis touches a word on one side; `_` within a word is part of a name.
-            Some(b'_') => before.is_ascii_alphanumeric() != after.is_ascii_alphanumeric(),
-            _ => before.is_ascii_alphanumeric() || after.is_ascii_alphanumeric(),
-        };
-        if is_wrap {
-            return true;
-        }
-        before = rest.get(at).copied().unwrap_or(b' ');
-        rest = rest.get(at + 1..).unwrap_or_default();
-    }
-    false
 }
 
 struct Unwrapping<'a> {
@@ -64,13 +32,10 @@ struct Unwrapping<'a> {
     /// Where the paragraph stands in the original.
     base: usize,
     out: &'a mut Mapped,
-    changed: bool,
 }
 
 impl Unwrapping<'_> {
     fn run(&mut self) {
-        self.out.break_line(self.base);
-        self.out.break_line(self.base);
         let bytes = self.text.as_bytes();
         let mut copied = 0;
         while let Some(byte) = bytes.get(self.at).copied() {
@@ -87,14 +52,19 @@ impl Unwrapping<'_> {
                 self.at += 1;
                 continue;
             };
+            if copied == 0 {
+                // Two pieces are two paragraphs.
+                self.out.put("\n\n", self.base..self.base);
+            }
             self.out.copy(self.text.get(copied..self.at).unwrap_or_default(), self.base + copied);
             let end = self.at + length;
             self.out.put(&piece, self.base + self.at..self.base + end);
-            self.changed = true;
             self.at = end;
             copied = end;
         }
-        self.out.copy(self.text.get(copied..).unwrap_or_default(), self.base + copied);
+        if copied > 0 {
+            self.out.copy(self.text.get(copied..).unwrap_or_default(), self.base + copied);
+        }
     }
 
     fn rest(&self) -> &str {

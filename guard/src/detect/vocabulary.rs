@@ -1,0 +1,139 @@
+//! Which lists a word stands in, at the speed of reading.
+//!
+//! A word is known by its first eight bytes and its length, a stem by its first five (eight outside ASCII); what is
+//! more alike than that is told apart by the rules. So a look-up may say too much, never too little.
+
+use super::tables::Words;
+
+/// Bytes of a stem that count, where it begins with an ASCII letter.
+pub(super) const STEM_BYTES: usize = 5;
+/// Bytes of a word that count, and of a stem outside ASCII.
+const WORD_BYTES: usize = 8;
+const FILTER_WORDS: usize = 1024;
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// The words of all lists.
+#[derive(Debug, Default)]
+pub(super) struct Vocabulary {
+    /// A bit for each key's hash: most words are in no list, and leave here.
+    filter: Vec<u64>,
+    /// Open addressing; a power of two, at most half full.
+    slots: Vec<(u64, Words)>,
+}
+
+/// The first eight bytes of a word, lower case, and how long it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word {
+    head: u64,
+    pub(super) length: usize,
+}
+
+impl Word {
+    /// The word that begins at `at`: letters, digits, and everything outside ASCII. Of length 0: there is none.
+    #[inline]
+    pub(super) fn at(text: &[u8], at: usize) -> Word {
+        let head = match text.get(at..at + 8) {
+            Some(eight) => eight.try_into().map_or(0, u64::from_le_bytes),
+            None => short(text.get(at..).unwrap_or_default()),
+        };
+        let length = (!in_word(head) & (0x80 * EACH)).trailing_zeros() as usize / 8;
+        if length < WORD_BYTES {
+            let kept = (1 << (length * 8)) - 1;
+            return Word { head: (head | (0x20 * EACH)) & kept, length };
+        }
+        let rest = text.get(at + 8..).unwrap_or_default();
+        let length =
+            8 + rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
+        Word { head: head | (0x20 * EACH), length }
+    }
+
+    #[inline]
+    fn whole(self) -> u64 {
+        mix(self.head, self.length.min(255) as u64)
+    }
+
+    #[inline]
+    fn stem(self) -> Option<u64> {
+        let bytes = if self.head & 0x80 == 0 { STEM_BYTES } else { WORD_BYTES };
+        (self.length >= bytes)
+            .then(|| mix(if bytes == 8 { self.head } else { self.head & 0xff_ffff_ffff }, 256))
+    }
+
+    pub(super) fn is_ascii(self) -> bool {
+        self.head & (0x80 * EACH) == 0
+    }
+}
+
+fn short(rest: &[u8]) -> u64 {
+    rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// For each of eight bytes, whether it belongs to a word: its highest bit.
+#[inline]
+fn in_word(eight: u64) -> u64 {
+    let seven = eight & (0x7f * EACH);
+    let lower = seven | (0x20 * EACH);
+    let letter = (lower + 0x1f * EACH) & !(lower + 0x05 * EACH);
+    let digit = (seven + 0x50 * EACH) & !(seven + 0x46 * EACH);
+    letter | digit | eight
+}
+
+#[inline]
+fn mix(head: u64, length: u64) -> u64 {
+    let mixed = (head ^ length.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    mixed ^ (mixed >> 32)
+}
+
+impl Vocabulary {
+    pub(super) fn new(words: &[(String, bool, Words)]) -> Vocabulary {
+        let size = (words.len() * 2).next_power_of_two().max(2);
+        let mut made = Vocabulary { filter: vec![0; FILTER_WORDS], slots: vec![(0, 0); size] };
+        for (word, is_stem, lists) in words {
+            let word = Word::at(word.as_bytes(), 0);
+            made.add(if *is_stem { word.stem().unwrap_or(word.whole()) } else { word.whole() }, *lists);
+        }
+        made
+    }
+
+    fn add(&mut self, key: u64, lists: Words) {
+        if let Some(bits) = self.filter.get_mut(key as usize / 64 % FILTER_WORDS) {
+            *bits |= 1 << (key % 64);
+        }
+        let size = self.slots.len();
+        for probe in 0..size {
+            if let Some(slot) = self
+                .slots
+                .get_mut((key as usize).wrapping_add(probe) & (size - 1))
+                .filter(|slot| slot.0 == key || slot.1 == 0)
+            {
+                *slot = (key, slot.1 | lists);
+                return;
+            }
+        }
+    }
+
+    /// The lists in which the word may stand.
+    #[inline]
+    pub(super) fn lists(&self, word: Word) -> Words {
+        let whole = self.find(word.whole());
+        word.stem().map_or(whole, |stem| whole | self.find(stem))
+    }
+
+    #[inline]
+    fn find(&self, key: u64) -> Words {
+        let bits = self.filter.get(key as usize / 64 % FILTER_WORDS).copied().unwrap_or(0);
+        if bits >> (key % 64) & 1 == 0 { 0 } else { self.look(key) }
+    }
+
+    fn look(&self, key: u64) -> Words {
+        let size = self.slots.len();
+        for probe in 0..size {
+            match self.slots.get((key as usize).wrapping_add(probe) & (size - 1)) {
+                Some((known, lists)) if *known == key => return *lists,
+                Some((_, 0)) | None => return 0,
+                Some(_) => {}
+            }
+        }
+        0
+    }
+}
