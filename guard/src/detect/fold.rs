@@ -27,11 +27,8 @@ pub(super) struct Folded {
     pub(super) has_other: bool,
 }
 
-/// Folds a text. `None`: it is ASCII, and folding changes nothing.
-pub(super) fn fold(text: &str, letters: Letters) -> Option<Folded> {
-    if text.is_ascii() {
-        return None;
-    }
+/// Folds a text.
+pub(super) fn fold(text: &str, letters: Letters) -> Folded {
     let mut folded = Folded { mapped: Mapped::with_capacity(text.len()), has_l: false, has_other: false };
     let mut rest = text;
     let mut at = 0;
@@ -45,7 +42,7 @@ pub(super) fn fold(text: &str, letters: Letters) -> Option<Folded> {
         at += character.len_utf8();
         rest = text.get(at..).unwrap_or_default();
     }
-    Some(folded)
+    folded
 }
 
 impl Folded {

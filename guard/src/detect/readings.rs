@@ -7,7 +7,7 @@ use super::search::{Leads, Scripts, Search, View};
 use super::{Kind, Reading, cipher, encoded, hidden, spaced, unwrap};
 
 /// A decoded text is read again, so that an encoding may stand in another.
-const DEPTH_MAX: usize = 2;
+const DEPTH_MAX: usize = 3;
 
 type Original<'a> = &'a dyn Fn(Range<usize>) -> Range<usize>;
 
@@ -18,28 +18,42 @@ pub(super) fn each(text: &str, search: &mut Search) {
 
 /// A text that somebody may see or decode.
 fn level(text: &str, reading: Reading, original: Original<'_>, depth: usize, search: &mut Search) {
-    if !text.is_ascii() && depth < DEPTH_MAX {
-        for piece in hidden::find(text) {
-            let inner = if piece.is_invisible { Reading::Hidden } else { Reading::Reversed };
-            if piece.is_invisible {
-                search.add(piece.rule, Kind::Hidden, original(piece.at.clone()), inner);
-            }
-            level(piece.text.text(), inner, &|span| original(piece.text.original(span)), depth + 1, search);
-        }
+    let leads = search.read(&View { text, reading, scripts: Scripts::All, original });
+    follow(text, &leads, reading, original, depth, search);
+    for piece in &leads.foreign {
+        let Some(text) = text.get(piece.clone()) else { continue };
+        let place = |span: Range<usize>| original(piece.start + span.start..piece.start + span.end);
+        hidden_text(text, &place, depth, search);
+        foreign(text, reading, &place, depth, search);
     }
-    let Some(folded) = fold(text, Letters::Latin) else {
-        let leads = search.read(&View { text, reading, scripts: Scripts::All, original });
-        return follow(text, &leads, reading, original, depth, search);
-    };
-    let place = |span: Range<usize>| original(folded.mapped.original(span));
-    let latin = folded.mapped.text();
-    let shown = reading.or(if latin == text { Reading::Written } else { Reading::Folded });
-    let leads = search.read(&View { text: latin, reading: shown, scripts: Scripts::Latin, original: &place });
-    follow(latin, &leads, reading, &place, depth, search);
+}
+
+fn hidden_text(text: &str, original: Original<'_>, depth: usize, search: &mut Search) {
+    if depth >= DEPTH_MAX {
+        return;
+    }
+    for piece in hidden::find(text) {
+        let inner = if piece.is_invisible { Reading::Hidden } else { Reading::Reversed };
+        if piece.is_invisible {
+            search.add(piece.rule, Kind::Hidden, original(piece.at.clone()), inner);
+        }
+        level(piece.text.text(), inner, &|span| original(piece.text.original(span)), depth + 1, search);
+    }
+}
+
+/// Sentences with characters outside ASCII, folded.
+fn foreign(text: &str, reading: Reading, original: Original<'_>, depth: usize, search: &mut Search) {
+    let latin = fold(text, Letters::Latin);
+    let place = |span: Range<usize>| original(latin.mapped.original(span));
+    let shown = reading.or(if latin.mapped.text() == text { Reading::Written } else { Reading::Folded });
+    let view = View { text: latin.mapped.text(), reading: shown, scripts: Scripts::Latin, original: &place };
+    let leads = search.read(&view);
+    follow(latin.mapped.text(), &leads, reading, &place, depth, search);
     for (letters, scripts, wanted) in
-        [(Letters::LatinI, Scripts::Latin, folded.has_l), (Letters::Own, Scripts::Others, folded.has_other)]
+        [(Letters::LatinI, Scripts::Latin, latin.has_l), (Letters::Own, Scripts::Others, latin.has_other)]
     {
-        if let Some(folded) = fold(text, letters).filter(|_| wanted) {
+        if wanted {
+            let folded = fold(text, letters);
             let place = |span: Range<usize>| original(folded.mapped.original(span));
             let shown =
                 reading.or(if folded.mapped.text() == text { Reading::Written } else { Reading::Folded });
@@ -81,28 +95,10 @@ fn follow(
     }
 }
 
-/// A text that was taken out of its wrapping: its characters are folded again, and codes in it are decoded.
+/// A text that was taken out of its wrapping: its characters are folded, and codes in it are decoded.
 fn inner(text: &str, reading: Reading, original: Original<'_>, depth: usize, search: &mut Search) {
-    let folded = fold(text, Letters::Latin);
-    let mapped = folded.as_ref().map(|folded| &folded.mapped);
-    let latin = mapped.map_or(text, |mapped| mapped.text());
-    let place =
-        |span: Range<usize>| original(mapped.map_or(span.clone(), |mapped| mapped.original(span.clone())));
-    let scripts = if mapped.is_some() { Scripts::Latin } else { Scripts::All };
-    let leads = search.read(&View { text: latin, reading, scripts, original: &place });
-    if depth < DEPTH_MAX && reading == Reading::Unwrapped {
-        for piece in encoded::find(latin, &leads.encoded) {
-            level(&piece.text, piece.reading, &|_| place(piece.at.clone()), depth + 1, search);
-        }
-    }
-    if let Some(folded) = fold(text, Letters::Own).filter(|folded| folded.has_other) {
-        let place = |span: Range<usize>| original(folded.mapped.original(span));
-        search.read(&View {
-            text: folded.mapped.text(),
-            reading,
-            scripts: Scripts::Others,
-            original: &place,
-        });
+    if depth < DEPTH_MAX {
+        level(text, reading, original, depth + 1, search);
     }
 }
 

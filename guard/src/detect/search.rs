@@ -7,7 +7,7 @@ use super::tables::{LEET, ROT13, Ready, TABLES, Words};
 use super::vocabulary::Word;
 use super::{
     Kind, Looking, PASSAGES_MAX, Passage, Reading, SENTENCE_BYTES_MAX, Scan, WORK_BASE, WORK_PER_BYTE,
-    sentence,
+    sentence, unwrap,
 };
 
 /// Which languages read a text.
@@ -33,6 +33,8 @@ impl Scripts {
 /// Where other readings may hide something, as seen in passing: ranges of the text, in order.
 #[derive(Debug, Default)]
 pub(super) struct Leads {
+    /// Characters outside ASCII, whose sentences no rule has read yet.
+    pub(super) foreign: Vec<Range<usize>>,
     /// Markup or escapes.
     pub(super) wrapped: Vec<Range<usize>>,
     /// Letters that stand apart.
@@ -53,8 +55,12 @@ const ROW_MIN: usize = 6;
 struct Open {
     start: usize,
     words: Words,
-    wraps: bool,
-    long: bool,
+    /// Marks at the edges of words, which leave the words as they are.
+    has_marks: bool,
+    /// Marks and escapes within words.
+    has_escapes: bool,
+    is_long: bool,
+    is_foreign: bool,
     /// Words of one letter in a row, and of two or eight characters; and the most there were.
     singles: usize,
     singles_most: usize,
@@ -70,11 +76,59 @@ impl Open {
     #[inline]
     fn word(&mut self, word: Word, lists: Words) {
         self.words |= lists;
-        self.long |= word.length >= LONG_BYTES && word.is_ascii();
-        self.singles = if word.length == 1 { self.singles + 1 } else { 0 };
+        self.is_long |= word.length >= LONG_BYTES;
+        self.is_foreign |= !word.is_ascii;
+        self.singles = (self.singles + 1) * usize::from(word.length == 1);
         self.singles_most = self.singles_most.max(self.singles);
-        self.groups = if matches!(word.length, 2 | 8) { self.groups + 1 } else { 0 };
+        self.groups = (self.groups + 1) * usize::from(word.length == 2 || word.length == 8);
         self.groups_most = self.groups_most.max(self.groups);
+    }
+
+    /// A byte that is no word's, with a meaning of its own.
+    fn mark(&mut self, mark: Mark, text: &[u8], at: usize) {
+        match mark {
+            Mark::Emphasis => {
+                self.has_marks = true;
+                let is_word =
+                    |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric);
+                let length = text
+                    .get(at..)
+                    .unwrap_or_default()
+                    .iter()
+                    .take(3)
+                    .take_while(|byte| **byte == b'*')
+                    .count();
+                self.has_escapes |= length > 0 && is_word(at.checked_sub(1)) && is_word(Some(at + length));
+            }
+            Mark::Escape => {
+                self.has_marks = true;
+                self.has_escapes |= unwrap::is_escape(text, at);
+            }
+            Mark::None | Mark::Space => {}
+        }
+    }
+}
+
+/// What a byte between words may mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// Nothing.
+    None,
+    /// A sentence may end before it.
+    Space,
+    /// Emphasis.
+    Emphasis,
+    /// A tag, an entity, an escape.
+    Escape,
+}
+
+#[inline]
+fn mark(byte: u8) -> Mark {
+    match byte {
+        b' ' | b'\t' | b'\r' | b'\n' => Mark::Space,
+        b'*' | b'_' | b'~' | b'`' => Mark::Emphasis,
+        b'&' | b'%' | b'\\' | b'<' | b'=' => Mark::Escape,
+        _ => Mark::None,
     }
 }
 
@@ -101,16 +155,27 @@ impl Search {
         Search { looking, found: Vec::new(), work, is_complete: true }
     }
 
-    /// Searches one reading.
+    /// Searches one reading. Sentences with characters outside ASCII are left for a folded reading, unless this is
+    /// one.
     pub(super) fn read(&mut self, view: &View<'_>) -> Leads {
         let mut leads = Leads::default();
-        if view.scripts != Scripts::Others || !view.text.is_ascii() {
-            self.words(view, &mut leads);
+        if !self.spend(view.text.len()) {
+            return leads;
         }
-        if view.scripts != Scripts::Latin && !view.text.is_ascii() {
+        self.words(view, &mut leads);
+        if view.scripts == Scripts::Others {
             self.unspaced(view);
         }
         leads
+    }
+
+    /// Whether that many bytes may still be read.
+    fn spend(&mut self, bytes: usize) -> bool {
+        match self.work.checked_sub(bytes).filter(|_| self.is_complete) {
+            Some(work) => self.work = work,
+            None => self.is_complete = false,
+        }
+        self.is_complete
     }
 
     fn words(&mut self, view: &View<'_>, leads: &mut Leads) {
@@ -118,26 +183,34 @@ impl Search {
         let vocabulary = &TABLES.vocabulary;
         let mut open = Open::at(0);
         let mut at = 0;
-        while at < bytes.len() && self.is_complete {
-            let word = Word::at(bytes, at);
-            if word.length > 0 {
+        while let Some(byte) = bytes.get(at).copied() {
+            if byte.is_ascii_alphanumeric() || !byte.is_ascii() {
+                let word = Word::at(bytes, at);
                 open.word(word, vocabulary.lists(word));
                 at += word.length;
                 if at - open.start > SENTENCE_BYTES_MAX {
                     self.close(view, open, at, leads);
                     open = Open::at(at);
+                    if !self.is_complete {
+                        return;
+                    }
                 }
                 // One space, and the next word: what most of a text is.
-                if bytes.get(at) == Some(&b' ') {
-                    at += 1;
-                }
+                at += usize::from(bytes.get(at) == Some(&b' '));
                 continue;
             }
-            open.wraps |= is_wrapping(bytes.get(at));
+            let mark = mark(byte);
             at += 1;
-            if sentence::ends_before(bytes, at) {
+            if mark == Mark::None {
+                continue;
+            }
+            open.mark(mark, bytes, at - 1);
+            if mark == Mark::Space && sentence::ends_before(bytes, at) {
                 self.close(view, open, at, leads);
                 open = Open::at(at);
+                if !self.is_complete {
+                    return;
+                }
             }
         }
         self.close(view, open, bytes.len(), leads);
@@ -165,26 +238,31 @@ impl Search {
 
     fn close(&mut self, view: &View<'_>, open: Open, end: usize, leads: &mut Leads) {
         let at = open.start..end;
+        if open.is_foreign && view.scripts == Scripts::All {
+            return extend(&mut leads.foreign, &at);
+        }
         for (word, reading) in [(ROT13, Reading::Rot13), (LEET, Reading::Leet)] {
             if open.words & word != 0 {
                 leads.ciphered.push((at.clone(), reading));
             }
         }
-        if open.wraps {
-            extend(&mut leads.wrapped, &at);
-        }
         if open.singles_most >= ROW_MIN {
             extend(&mut leads.spaced, &at);
         }
-        if open.long || open.groups_most >= ROW_MIN {
+        if open.is_long || open.groups_most >= ROW_MIN {
             extend(&mut leads.encoded, &at);
         }
-        self.rules(view, at, open.words);
+        let was_tried = self.rules(view, at.clone(), open.words);
+        if open.has_escapes || open.has_marks && was_tried {
+            extend(&mut leads.wrapped, &at);
+        }
     }
 
-    fn rules(&mut self, view: &View<'_>, at: Range<usize>, words: Words) {
+    /// Shows the sentence to the rules whose words it holds; whether there was one, and it did not fit.
+    fn rules(&mut self, view: &View<'_>, at: Range<usize>, words: Words) -> bool {
+        let mut was_tried = false;
         if words == 0 {
-            return;
+            return was_tried;
         }
         for ready in &TABLES.rules {
             if ready.needs & !words != 0
@@ -193,19 +271,19 @@ impl Search {
             {
                 continue;
             }
-            let Some(sentence) = view.text.get(at.clone()) else { return };
-            let Some(work) = self.work.checked_sub(sentence.len()) else {
-                self.is_complete = false;
-                return;
-            };
-            self.work = work;
+            let Some(sentence) = view.text.get(at.clone()) else { return was_tried };
+            if !self.spend(sentence.len()) {
+                return was_tried;
+            }
+            was_tried = true;
             if let Some(found) = found(ready, sentence) {
                 let span = passage(sentence, found);
                 let span = (view.original)(at.start + span.start..at.start + span.end);
                 self.add(ready.rule.name, ready.rule.kind, span, view.reading);
-                return;
+                return false;
             }
         }
+        was_tried
     }
 
     pub(super) fn add(&mut self, rule: &'static str, kind: Kind, span: Range<usize>, reading: Reading) {
@@ -239,12 +317,6 @@ fn extend(ranges: &mut Vec<Range<usize>>, at: &Range<usize>) {
         Some(last) if last.end == at.start => last.end = at.end,
         _ => ranges.push(at.clone()),
     }
-}
-
-/// Bytes that markup and escapes begin with.
-#[inline]
-fn is_wrapping(byte: Option<&u8>) -> bool {
-    byte.is_some_and(|byte| matches!(byte, b'&' | b'%' | b'\\' | b'<' | b'*' | b'~' | b'`' | b'_' | b'='))
 }
 
 /// Where the sentence fits the rule.

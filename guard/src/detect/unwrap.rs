@@ -26,6 +26,40 @@ pub(super) fn unwrap(text: &str, pieces: &[Range<usize>]) -> Option<Mapped> {
     (!out.text().is_empty()).then_some(out)
 }
 
+/// Whether an escape, an entity, or a tag within a word begins at `at`: what changes the words of a sentence.
+pub(super) fn is_escape(text: &[u8], at: usize) -> bool {
+    let byte = |offset: usize| text.get(at + offset).copied().unwrap_or(b' ');
+    let before = at.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b' ');
+    match byte(0) {
+        b'&' => {
+            byte(1) == b'#'
+                || text
+                    .get(at + 1..)
+                    .unwrap_or_default()
+                    .iter()
+                    .take(9)
+                    .find(|byte| !byte.is_ascii_alphanumeric())
+                    == Some(&b';')
+        }
+        b'%' => byte(1).is_ascii_hexdigit() && byte(2).is_ascii_hexdigit(),
+        b'=' => byte(1).is_ascii_hexdigit() && byte(2).is_ascii_hexdigit() && byte(3) == b'=',
+        b'\\' => match byte(1) {
+            b'n' | b'r' | b't' => byte(2).is_ascii_alphanumeric(),
+            b'x' | b'U' => byte(2).is_ascii_hexdigit() && byte(3).is_ascii_hexdigit(),
+            b'u' => byte(2) == b'{' || byte(2).is_ascii_hexdigit() && byte(3).is_ascii_hexdigit(),
+            _ => false,
+        },
+        b'<' if before.is_ascii_alphanumeric() => {
+            let inside = text.get(at..).unwrap_or_default();
+            let end = inside.iter().take(TAG_BYTES_MAX).position(|byte| *byte == b'>');
+            byte(1).is_ascii_alphabetic()
+                || end.is_some_and(|end| byte(1) == b'/' && byte(end + 1).is_ascii_alphanumeric())
+        }
+        b'<' => byte(1) == b'!',
+        _ => false,
+    }
+}
+
 struct Unwrapping<'a> {
     text: &'a str,
     at: usize,

@@ -26,25 +26,44 @@ pub(super) struct Vocabulary {
 pub(super) struct Word {
     head: u64,
     pub(super) length: usize,
+    /// Whether every byte is ASCII.
+    pub(super) is_ascii: bool,
 }
 
 impl Word {
     /// The word that begins at `at`: letters, digits, and everything outside ASCII. Of length 0: there is none.
     #[inline]
     pub(super) fn at(text: &[u8], at: usize) -> Word {
-        let head = match text.get(at..at + 8) {
+        let eight = match text.get(at..at + WORD_BYTES) {
             Some(eight) => eight.try_into().map_or(0, u64::from_le_bytes),
             None => short(text.get(at..).unwrap_or_default()),
         };
-        let length = (!in_word(head) & (0x80 * EACH)).trailing_zeros() as usize / 8;
+        let length = (!in_word(eight) & (0x80 * EACH)).trailing_zeros() as usize / 8;
+        let head = eight | (0x20 * EACH);
         if length < WORD_BYTES {
-            let kept = (1 << (length * 8)) - 1;
-            return Word { head: (head | (0x20 * EACH)) & kept, length };
+            let head = head & ((1 << (length * 8)) - 1);
+            return Word { head, length, is_ascii: head & (0x80 * EACH) == 0 };
         }
-        let rest = text.get(at + 8..).unwrap_or_default();
-        let length =
-            8 + rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
-        Word { head: head | (0x20 * EACH), length }
+        Word::long(text, at, head)
+    }
+
+    fn long(text: &[u8], at: usize, head: u64) -> Word {
+        let mut bits = head;
+        let mut end = at + WORD_BYTES;
+        // Eight at a time: a blob is one word.
+        while let Some(eight) = text.get(end..end + WORD_BYTES) {
+            let eight = eight.try_into().map_or(0, u64::from_le_bytes);
+            if in_word(eight) & (0x80 * EACH) != 0x80 * EACH {
+                break;
+            }
+            bits |= eight;
+            end += WORD_BYTES;
+        }
+        while let Some(byte) = text.get(end).filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
+            bits |= u64::from(*byte);
+            end += 1;
+        }
+        Word { head, length: end - at, is_ascii: bits & (0x80 * EACH) == 0 }
     }
 
     #[inline]
@@ -57,10 +76,6 @@ impl Word {
         let bytes = if self.head & 0x80 == 0 { STEM_BYTES } else { WORD_BYTES };
         (self.length >= bytes)
             .then(|| mix(if bytes == 8 { self.head } else { self.head & 0xff_ffff_ffff }, 256))
-    }
-
-    pub(super) fn is_ascii(self) -> bool {
-        self.head & (0x80 * EACH) == 0
     }
 }
 
