@@ -58,6 +58,13 @@ impl Folded {
             '“' | '”' | '„' => self.mapped.put("\"", from),
             '\u{2010}'..='\u{2015}' => self.mapped.put("-", from),
             '\u{2028}' | '\u{2029}' | '\u{85}' => self.mapped.put("\n", from),
+            '«' | '»' => self.mapped.put("\"", from),
+            '…' => self.mapped.put("...", from),
+            '•' | '·' => self.mapped.put("*", from),
+            // Cyrillic and Greek, but for their marks: no compatibility forms, and their look-alikes are known.
+            '\u{386}'..='\u{3ff}' | '\u{400}'..='\u{482}' | '\u{48a}'..='\u{52f}' => {
+                self.alphabet(character, from, letters)
+            }
             _ if is_invisible(character) => {}
             _ if is_mark(character) => {
                 if !self.ends_in_latin() {
@@ -65,6 +72,30 @@ impl Folded {
                 }
             }
             _ => self.letter(character, from, letters),
+        }
+    }
+
+    fn alphabet(&mut self, character: char, from: std::ops::Range<usize>, letters: Letters) {
+        self.has_other = true;
+        let latin = crate::text::latin(character);
+        if letters != Letters::Own && latin.is_ascii() {
+            return self.mapped.put_char(latin, from);
+        }
+        if letters == Letters::Own {
+            // One for one; the rare capital that has two small letters stays.
+            let mut small = character.to_lowercase();
+            let small = small.next().filter(|_| small.next().is_none()).unwrap_or(character);
+            return self.mapped.put_char(if small == 'ё' { 'е' } else { small }, from);
+        }
+        // The letters of Russian that have no look-alike are the most of a Russian text.
+        let is_common = matches!(character, '\u{410}'..='\u{44f}');
+        match Some(character).filter(|_| !is_common).and_then(|c| look(c.encode_utf8(&mut [0; 4]))) {
+            Some('l') => {
+                self.has_l = true;
+                self.mapped.put(if letters == Letters::LatinI { "i" } else { "l" }, from);
+            }
+            Some(letter) => self.mapped.put_char(letter, from),
+            None => self.mapped.put_char(character, from),
         }
     }
 

@@ -15,8 +15,8 @@ pub(super) struct Language {
     pub(super) code: &'static str,
     /// How its words are told apart.
     pub(super) script: Script,
-    /// The lists.
-    pub(super) lists: &'static [(&'static str, &'static [&'static str])],
+    /// The lists, their words separated by commas.
+    pub(super) lists: &'static [(&'static str, &'static str)],
     /// Pieces of expressions that several rules share, named like lists.
     pub(super) parts: &'static [(&'static str, &'static str)],
     /// In order of importance: the first that fits a sentence names it.
@@ -136,7 +136,7 @@ impl Expansion<'_> {
         if !optional {
             self.needs.push(*name);
         }
-        self.out.push_str(&alternation(self.language.script, words));
+        self.out.push_str(&alternation(self.language.script, words)?);
         Ok(())
     }
 }
@@ -148,10 +148,18 @@ fn name(after: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, then))
 }
 
-fn alternation(script: Script, words: &[&str]) -> String {
-    let words: Vec<String> = words.iter().map(|word| expression(script, word)).collect();
+fn alternation(script: Script, list: &str) -> Result<String, String> {
+    let words: Vec<String> = words(list).map(|word| expression(script, word)).collect();
+    if words.iter().any(String::is_empty) {
+        return Err(format!("an empty word in `{list}`"));
+    }
     let (open, close) = if script == Script::Latin { (r"\b(?:", ")") } else { ("(?:", ")") };
-    format!("{open}{}{close}", words.join("|"))
+    Ok(format!("{open}{}{close}", words.join("|")))
+}
+
+/// The words of a list.
+pub(super) fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim)
 }
 
 fn expression(script: Script, word: &str) -> String {

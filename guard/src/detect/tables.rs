@@ -124,7 +124,7 @@ impl Building {
         for (name, words) in language.lists {
             // A list that no rule requires is no reason to look at a sentence.
             if let Some(bit) = self.lists.iter().position(|list| *list == (language.code, *name)) {
-                words.iter().for_each(|word| self.word(language.script, word, bit_of(bit)));
+                lexicon::words(words).for_each(|word| self.word(language.script, word, bit_of(bit)));
             }
         }
     }
