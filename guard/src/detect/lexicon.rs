@@ -7,6 +7,8 @@
 //! A word ends in `*` when any ending may follow, in `:` when a colon must. Case does not matter, nor do marks on
 //! Latin letters (`é` is written `e`).
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use super::Kind;
 
 /// One language.
@@ -108,7 +110,7 @@ impl Expansion<'_> {
             } else if from.starts_with('~') {
                 let digits = after.bytes().take_while(u8::is_ascii_digit).count();
                 let (count, then) = after.split_at(digits);
-                self.out.push_str(&format!(r"(?:[^\w.!?]+\w+){{0,{count}}}?[^\w.!?]+"));
+                self.gap(count);
                 then
             } else if let Some((name, then)) = name(after) {
                 self.named(name, depth)?;
@@ -120,6 +122,14 @@ impl Expansion<'_> {
         }
         self.out.push_str(rest);
         Ok(())
+    }
+
+    fn gap(&mut self, words: &str) {
+        self.out.push_str(&match self.language.script {
+            // Two characters are about a word.
+            Script::Unspaced => format!(r"(?:[^。！？\n]{{2}}){{0,{words}}}?[^。！？\n]?"),
+            Script::Latin | Script::Alphabet => format!(r"(?:[^\w.!?]+\w+){{0,{words}}}?[^\w.!?]+"),
+        });
     }
 
     fn named(&mut self, name: &str, depth: usize) -> Result<(), String> {
@@ -149,7 +159,7 @@ fn name(after: &str) -> Option<(&str, &str)> {
 }
 
 fn alternation(script: Script, list: &str) -> Result<String, String> {
-    let words: Vec<String> = words(list).map(|word| expression(script, word)).collect();
+    let words: Vec<String> = words(list).map(|word| expression(script, &word)).collect();
     if words.iter().any(String::is_empty) {
         return Err(format!("an empty word in `{list}`"));
     }
@@ -157,9 +167,9 @@ fn alternation(script: Script, list: &str) -> Result<String, String> {
     Ok(format!("{open}{}{close}", words.join("|")))
 }
 
-/// The words of a list.
-pub(super) fn words(list: &str) -> impl Iterator<Item = &str> {
-    list.split(',').map(str::trim)
+/// The words of a list, normalised as a text is.
+pub(super) fn words(list: &str) -> impl Iterator<Item = String> {
+    list.split(',').map(|word| word.trim().nfkc().collect())
 }
 
 fn expression(script: Script, word: &str) -> String {

@@ -104,8 +104,8 @@ pub(super) fn build() -> (Tables, Vec<String>) {
 
 #[derive(Default)]
 struct Building {
-    /// Language and name; the place is the bit.
-    lists: Vec<(&'static str, &'static str)>,
+    /// Their names; the place is the bit. Lists of the same name share it, in whatever language.
+    lists: Vec<&'static str>,
     /// A word, whether it is only a stem, and its lists.
     words: Vec<(String, bool, Words)>,
     unspaced: Vec<(String, Words)>,
@@ -123,8 +123,8 @@ impl Building {
         }
         for (name, words) in language.lists {
             // A list that no rule requires is no reason to look at a sentence.
-            if let Some(bit) = self.lists.iter().position(|list| *list == (language.code, *name)) {
-                lexicon::words(words).for_each(|word| self.word(language.script, word, bit_of(bit)));
+            if let Some(bit) = self.lists.iter().position(|list| list == name) {
+                lexicon::words(words).for_each(|word| self.word(language.script, &word, bit_of(bit)));
             }
         }
     }
@@ -134,9 +134,9 @@ impl Building {
         let (pattern, lists) = lexicon::expand(language, rule.pattern)?;
         let mut needs = 0;
         for list in lists {
-            let known = self.lists.iter().position(|known| *known == (language.code, list));
+            let known = self.lists.iter().position(|known| *known == list);
             if known.is_none() {
-                self.lists.push((language.code, list));
+                self.lists.push(list);
             }
             needs |= bit_of(known.unwrap_or(self.lists.len() - 1));
         }
