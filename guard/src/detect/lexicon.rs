@@ -2,7 +2,7 @@
 //!
 //! A rule is a regular expression in which `<list>` stands for any word of a list of the same language, and a
 //! sentence is shown to the rule only when it holds a word of each list named so. `<?list>` is the same without
-//! that condition. A space is any white space; `~3` is a gap of at most three words within the sentence.
+//! that condition, and `<!list>` is the condition alone. A space is any white space; `~3` is a gap of at most three words within the sentence.
 //!
 //! A word ends in `*` when any ending may follow, in `:` when a colon must. Case does not matter, nor do marks on
 //! Latin letters (`é` is written `e`).
@@ -128,13 +128,15 @@ impl Expansion<'_> {
         self.out.push_str(&match self.language.script {
             // Two characters are about a word.
             Script::Unspaced => format!(r"(?:[^。！？\n]{{2}}){{0,{words}}}?[^。！？\n]?"),
-            Script::Latin | Script::Alphabet => format!(r"(?:[^\w.!?]+\w+){{0,{words}}}?[^\w.!?]+"),
+            Script::Latin | Script::Alphabet => {
+                format!(r"(?:[^\w.!?{{}}|;=]+\w+){{0,{words}}}?[^\w.!?{{}}|;=]+")
+            }
         });
     }
 
     fn named(&mut self, name: &str, depth: usize) -> Result<(), String> {
-        let optional = name.starts_with('?');
-        let name = name.trim_start_matches('?');
+        let (is_optional, is_silent) = (name.starts_with('?'), name.starts_with('!'));
+        let name = name.trim_start_matches(['?', '!']);
         if let Some((_, part)) = self.language.parts.iter().find(|(part, _)| *part == name) {
             self.out.push_str("(?:");
             self.add(part, depth + 1)?;
@@ -143,8 +145,11 @@ impl Expansion<'_> {
         }
         let list = self.language.lists.iter().find(|(list, _)| *list == name);
         let (name, words) = list.ok_or_else(|| format!("no list `{name}`"))?;
-        if !optional {
+        if !is_optional {
             self.needs.push(*name);
+        }
+        if is_silent {
+            return Ok(());
         }
         self.out.push_str(&alternation(self.language.script, words)?);
         Ok(())
@@ -154,7 +159,8 @@ impl Expansion<'_> {
 /// The name in `name>…`; `None` when this is an ordinary `<`, as in a tag.
 fn name(after: &str) -> Option<(&str, &str)> {
     let (name, then) = after.split_once('>')?;
-    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'?');
+    let is_name =
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'?' | b'!'));
     is_name.then_some((name, then))
 }
 

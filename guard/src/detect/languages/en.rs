@@ -11,7 +11,7 @@ const PARTS: &[(&str, &str)] = &[
     // Where an order begins: a sentence, a line, a quotation, a field's value, or after a word that leads to one.
     (
         "clause",
-        r#"(?:^|[.!?:;,"'`(>\]}|*#_\\-])[\s"'`*_>\[(\\n-]*|\b(?:and|then|also|now|just|first|do|so|you|to-?do:?|instead|must|should|immediately|finally|after that|next)\W+"#,
+        r#"(?:^|[.!?:;,"'`(>\]}|*])[\s"'`*_>\[(\\n-]*|\b(?:and|then|also|now|just|first|do|so|you|to-?do:?|instead|must|should|immediately|finally|after that|next)\W+"#,
     ),
     (
         "polite",
@@ -22,6 +22,14 @@ const PARTS: &[(&str, &str)] = &[
 ];
 
 const LISTS: &[(&str, &str)] = &[
+    (
+        "tool",
+        "send, delete, post, http, transfer, write, fetch, create, update, execute, run, read, get, forward, upload, make",
+    ),
+    (
+        "object",
+        "the, my, all, this, these, them, it, his, her, their, your, any, each, every, that, those, content, contents, details, information, data, money, a",
+    ),
     ("link", "link, url"),
     ("turn", "user:, human:"),
     (
@@ -38,8 +46,7 @@ const LISTS: &[(&str, &str)] = &[
     // Taking back what was said.
     (
         "override",
-        "ignore, ignoring, disregard, disregarding, forget, override, overriding, bypass, bypassing, set \
-         aside, pay no attention to, discard, abandon",
+        "ignore, disregard, forget, override, bypass, set aside, pay no attention to, discard, abandon",
     ),
     (
         "instructions",
@@ -74,7 +81,7 @@ const LISTS: &[(&str, &str)] = &[
     ),
     (
         "loud_tag",
-        "information, important, hidden, critical, secret, urgent, instruction, instructions, system, admin",
+        "INFORMATION, IMPORTANT, HIDDEN, CRITICAL, SECRET, URGENT, INSTRUCTION, INSTRUCTIONS, SYSTEM, ADMIN",
     ),
     ("ending", "end"),
     (
@@ -92,8 +99,7 @@ const LISTS: &[(&str, &str)] = &[
     ("greet", "dear, hey, hi, hello, attention, listen"),
     (
         "note",
-        "note, notes, message, instruction, instructions, notice, reminder, information, directive, guidance, \
-         addressed, attn, memo",
+        "note, message, instruction, instructions, notice, reminder, directive, guidance, addressed, memo, attn",
     ),
     (
         "reading",
@@ -110,10 +116,7 @@ const LISTS: &[(&str, &str)] = &[
          unrestricted, censorship, ethics, boundaries",
     ),
     ("pretend", "pretend, roleplay, role-play, act as, behave as, simulate"),
-    (
-        "dan",
-        "dan, jailbroken, unrestricted, uncensored, developer mode, dev mode, god mode, jailbreak, debug mode",
-    ),
+    ("dan", "dan, jailbroken, unrestricted, uncensored, developer mode, dev mode, god mode, jailbreak"),
     // Dictating the answer.
     ("your", "your"),
     ("answer", "answer, answers, response, responses, reply, replies, summary"),
@@ -125,11 +128,7 @@ const LISTS: &[(&str, &str)] = &[
     ("correct", "correct, right, final"),
     ("verdict", "answer, label, category, class, decision, choice, option, output"),
     ("classify", "classify, label, categorize, categorise, mark, tag, flag, treat, rate"),
-    (
-        "choose",
-        "answer, output, choose, select, pick, classify, label, say, reply, respond, approve, reject, comply, \
-         obey",
-    ),
+    ("choose", "answer, output, choose, classify, label, say, reply, respond, approve, reject"),
     ("compose", "write, draft, compose, generate, produce, tell, give, make, develop, create"),
     (
         "work",
@@ -188,6 +187,7 @@ const LISTS: &[(&str, &str)] = &[
          exaggerate, prioritize, expose, leak, sell, set, evaluate, assess, track, process, collect, gather, \
          compile, implement, apply, notify",
     ),
+    ("spend", "pay, wire, remit, transfer, deposit, refund, purchase, withdraw, forward, approve, leak"),
     ("my", "my"),
     ("id", "id, account, patient, client, customer"),
     (
@@ -199,7 +199,7 @@ const LISTS: &[(&str, &str)] = &[
     ("password", "password, passcode, two-factor, 2fa, mfa, authentication"),
     ("change", "change, reset, set, update, disable, turn off, deactivate"),
     ("reservation", "reservation, reservations, booking, bookings, appointment"),
-    ("make", "make, place, complete, finalise, finalize, create"),
+    ("make", "make, place, complete, finalise, finalize"),
     ("book", "book, reserve"),
     ("create", "create, add, schedule, set up, put, make, arrange"),
     ("event", "calendar, appointment, meeting, reminder, event"),
@@ -223,6 +223,6 @@ const LISTS: &[(&str, &str)] = &[
     ("decode", "decode, decrypt, deobfuscate"),
     ("comply", "follow, execute, do, obey, run, act, comply, adhere"),
     ("adhere", "adhere, comply, obey, abide"),
-    ("call", "call, invoke, execute, use, run"),
+    ("call", "call, invoke"),
     ("todo", "todo:, action:, housekeeping:, task:"),
 ];
