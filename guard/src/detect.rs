@@ -25,12 +25,14 @@
 //! assert_eq!(found.passages[0].rule, "override.en");
 //! ```
 
+mod assert;
 mod cipher;
 mod encoded;
 mod fold;
 mod hidden;
 mod languages;
 mod lexicon;
+mod listing;
 mod mapped;
 mod readings;
 mod search;
@@ -41,6 +43,9 @@ mod unwrap;
 mod vocabulary;
 
 use std::ops::Range;
+
+pub use assert::fuzz;
+pub use listing::{STRINGS_MAX, listing};
 
 /// A longer sentence is read in pieces of about this size.
 pub const SENTENCE_BYTES_MAX: usize = 1024;
@@ -141,10 +146,40 @@ impl Scan {
     }
 }
 
+/// A reading beside the text as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reread {
+    /// Which.
+    pub reading: Reading,
+    /// What it is a reading of: bytes of the original.
+    pub span: Range<usize>,
+    /// What it says.
+    pub text: String,
+}
+
+/// A scan, and how it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    /// What was found.
+    pub scan: Scan,
+    /// The readings in which it was looked for, beside the text as it stands.
+    pub readings: Vec<Reread>,
+    /// Bytes that were read, by all rules in all readings.
+    pub bytes_read: usize,
+}
+
 /// Finds the passages that read like instructions.
 #[must_use]
 pub fn scan(text: &str, looking: Looking) -> Scan {
     let mut search = search::Search::new(looking, text.len());
+    readings::each(text, &mut search);
+    search.finish(text).scan
+}
+
+/// The same, and what the text was read as.
+#[must_use]
+pub fn explain(text: &str, looking: Looking) -> Explained {
+    let mut search = search::Search::new(looking, text.len()).explained();
     readings::each(text, &mut search);
     search.finish(text)
 }

@@ -23,8 +23,8 @@ pub(super) const ROT13: [&str; 14] = [
     "jvgu",
 ];
 
-/// The same with digits for letters.
-pub(super) const LEET: [&str; 20] = [
+/// The same with digits for letters, one of them among the first eight characters, by which words are known.
+pub(super) const LEET: [&str; 19] = [
     "7h3",
     "th3",
     "4nd",
@@ -37,7 +37,6 @@ pub(super) const LEET: [&str; 20] = [
     "pr3v1ous",
     "1n57ruc710n5",
     "1nstruct10ns",
-    "instruct1ons",
     "pl3453",
     "pl3ase",
     "53nd",

@@ -6,8 +6,8 @@ use super::lexicon::Script;
 use super::tables::{LEET, ROT13, Ready, TABLES, Words};
 use super::vocabulary::Word;
 use super::{
-    Kind, Looking, PASSAGES_MAX, Passage, Reading, SENTENCE_BYTES_MAX, Scan, WORK_BASE, WORK_PER_BYTE,
-    sentence, unwrap,
+    Explained, Kind, Looking, PASSAGES_MAX, Passage, Reading, Reread, SENTENCE_BYTES_MAX, Scan, WORK_BASE,
+    WORK_PER_BYTE, sentence, unwrap,
 };
 
 /// Which languages read a text.
@@ -45,6 +45,8 @@ pub(super) struct Leads {
     pub(super) ciphered: Vec<(Range<usize>, Reading)>,
 }
 
+/// How much of a piece of a sentence is read again with the next one.
+const OVERLAP_BYTES: usize = SENTENCE_BYTES_MAX / 4;
 /// A word of that length is no word.
 const LONG_BYTES: usize = 16;
 /// Letters or groups in a row.
@@ -136,9 +138,12 @@ fn mark(byte: u8) -> Mark {
 pub(super) struct Search {
     looking: Looking,
     found: Vec<Passage>,
-    /// Bytes that rules may still read.
+    /// Bytes that may be read in all, and those that still may.
+    budget: usize,
     work: usize,
     is_complete: bool,
+    /// Kept when somebody asks what was read.
+    readings: Option<Vec<Reread>>,
 }
 
 /// A reading and how its spans map back.
@@ -152,7 +157,13 @@ pub(super) struct View<'a> {
 impl Search {
     pub(super) fn new(looking: Looking, bytes: usize) -> Search {
         let work = WORK_BASE.saturating_add(bytes.saturating_mul(WORK_PER_BYTE));
-        Search { looking, found: Vec::new(), work, is_complete: true }
+        Search { looking, found: Vec::new(), budget: work, work, is_complete: true, readings: None }
+    }
+
+    /// Keeps what is read.
+    pub(super) fn explained(mut self) -> Search {
+        self.readings = Some(Vec::new());
+        self
     }
 
     /// Searches one reading. Sentences with characters outside ASCII are left for a folded reading, unless this is
@@ -161,6 +172,10 @@ impl Search {
         let mut leads = Leads::default();
         if !self.spend(view.text.len()) {
             return leads;
+        }
+        if let Some(readings) = self.readings.as_mut().filter(|_| view.reading != Reading::Written) {
+            let span = (view.original)(0..view.text.len());
+            readings.push(Reread { reading: view.reading, span, text: view.text.to_owned() });
         }
         self.words(view, &mut leads);
         if view.scripts == Scripts::Others {
@@ -190,10 +205,12 @@ impl Search {
                 at += word.length;
                 if at - open.start > SENTENCE_BYTES_MAX {
                     self.close(view, open, at, leads);
+                    at = overlap(bytes, at);
                     open = Open::at(at);
                     if !self.is_complete {
                         return;
                     }
+                    continue;
                 }
                 // One space, and the next word: what most of a text is.
                 at += usize::from(bytes.get(at) == Some(&b' '));
@@ -295,7 +312,7 @@ impl Search {
     }
 
     /// What was found in all readings, in the order of the text.
-    pub(super) fn finish(mut self, text: &str) -> Scan {
+    pub(super) fn finish(mut self, text: &str) -> Explained {
         self.found.sort_by_key(|passage| (passage.span.start, passage.reading, passage.kind));
         let mut passages: Vec<Passage> = Vec::with_capacity(self.found.len());
         for found in self.found {
@@ -307,14 +324,24 @@ impl Search {
                 _ => passages.push(found),
             }
         }
-        Scan { passages, is_complete: self.is_complete }
+        let scan = Scan { passages, is_complete: self.is_complete };
+        Explained { scan, readings: self.readings.unwrap_or_default(), bytes_read: self.budget - self.work }
     }
+}
+
+/// Where the next piece of a sentence begins that was cut at `at`: before it, at a word, so that what stands across
+/// the cut is read whole.
+fn overlap(text: &[u8], at: usize) -> usize {
+    let back = at.saturating_sub(OVERLAP_BYTES);
+    let rest = text.get(back..at).unwrap_or_default();
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    rest.iter().position(|byte| !is_word(byte)).map_or(at, |gap| back + gap)
 }
 
 /// Sentences that follow each other are one piece.
 fn extend(ranges: &mut Vec<Range<usize>>, at: &Range<usize>) {
     match ranges.last_mut() {
-        Some(last) if last.end == at.start => last.end = at.end,
+        Some(last) if last.end >= at.start => last.end = last.end.max(at.end),
         _ => ranges.push(at.clone()),
     }
 }
@@ -360,13 +387,15 @@ fn quoted(sentence: &str, found: &Range<usize>) -> Option<Range<usize>> {
     let after = sentence.get(found.end..)?;
     [('"', '"'), ('“', '”'), ('«', '»')].into_iter().find_map(|(open, close)| {
         let inside = before.rfind(open)? + open.len_utf8();
+        // A line of a quoted text is a text of its own.
+        let line = before.rfind('\n').map_or(inside, |end| inside.max(end + 1));
         // An even number of the same mark before it: the last one closed.
         let is_closed = if open == close {
             before.matches(open).count().is_multiple_of(2)
         } else {
             before.get(inside..)?.contains(close)
         };
-        let end = found.end + after.find(close)?;
-        (!is_closed).then_some(inside..end)
+        let end = found.end + after.find(close)?.min(after.find('\n').unwrap_or(after.len()));
+        (!is_closed).then_some(line..end)
     })
 }

@@ -8,7 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::languages::LANGUAGES;
 use super::lexicon::{self, Language, Rule, Script, Texts};
 use super::vocabulary::{STEM_BYTES, Vocabulary};
-use super::{Kind, Looking, cipher};
+use super::{Looking, cipher};
 
 /// Which lists have a word in a sentence: a bit each.
 pub(super) type Words = u128;
@@ -16,8 +16,10 @@ pub(super) type Words = u128;
 pub(super) const ROT13: Words = 1 << 127;
 /// The bit of sentences with a word that has digits for letters.
 pub(super) const LEET: Words = 1 << 126;
-/// Lists that rules require: a bit each, but for the two of the ciphers.
-const LISTS_MAX: usize = 126;
+/// Lists that rules require: a bit each, but for the two of the ciphers and those of the languages.
+const LISTS_MAX: usize = 110;
+/// Languages: a bit each, so that a word that two of them share shows a sentence to both and to no third.
+const LANGUAGES_MAX: usize = 16;
 
 /// Ready to search.
 pub(super) struct Tables {
@@ -88,7 +90,12 @@ pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(|| build().0);
 /// The tables, and what is wrong with them: a test's business, since all of it is written in this crate.
 pub(super) fn build() -> (Tables, Vec<String>) {
     let mut building = Building::default();
-    LANGUAGES.iter().for_each(|language| building.language(language));
+    for (number, language) in LANGUAGES.iter().enumerate() {
+        building.language(language, bit_of(LISTS_MAX + number));
+    }
+    if LANGUAGES.len() > LANGUAGES_MAX {
+        building.wrong.push(format!("{} languages, at most {LANGUAGES_MAX}", LANGUAGES.len()));
+    }
     for (words, bit) in [(&cipher::ROT13[..], ROT13), (&cipher::LEET[..], LEET)] {
         words.iter().for_each(|word| building.word(Script::Latin, word, bit));
     }
@@ -114,22 +121,22 @@ struct Building {
 }
 
 impl Building {
-    fn language(&mut self, language: &'static Language) {
+    fn language(&mut self, language: &'static Language, own: Words) {
         for rule in language.rules {
-            match self.rule(language, rule) {
+            match self.rule(language, rule, own) {
                 Ok(ready) => self.rules.push(ready),
-                Err(problem) => self.wrong.push(format!("{}: {problem}", rule.name)),
+                Err(problem) => self.wrong.push(format!("{}, {}: {problem}", language.code, rule.name)),
             }
         }
         for (name, words) in language.lists {
             // A list that no rule requires is no reason to look at a sentence.
             if let Some(bit) = self.lists.iter().position(|list| list == name) {
-                lexicon::words(words).for_each(|word| self.word(language.script, &word, bit_of(bit)));
+                lexicon::words(words).for_each(|word| self.word(language.script, &word, bit_of(bit) | own));
             }
         }
     }
 
-    fn rule(&mut self, language: &Language, rule: &'static Rule) -> Result<Ready, String> {
+    fn rule(&mut self, language: &Language, rule: &'static Rule, own: Words) -> Result<Ready, String> {
         let script = language.script;
         let (pattern, lists) = lexicon::expand(language, rule.pattern)?;
         let mut needs = 0;
@@ -146,7 +153,7 @@ impl Building {
         let unless = rule.unless.map(|unless| lexicon::expand(language, unless)).transpose()?;
         let expression = |text: String| Expression { text, script, compiled: OnceLock::new() };
         let unless = unless.map(|(unless, _)| expression(unless));
-        Ok(Ready { rule, script, needs, pattern: expression(pattern), unless })
+        Ok(Ready { rule, script, needs: needs | own, pattern: expression(pattern), unless })
     }
 
     fn word(&mut self, script: Script, word: &str, bit: Words) {

@@ -194,7 +194,8 @@ fn escape(text: &str) -> Option<(String, usize)> {
         |from: usize, to: usize| text.get(from..to).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     let (code, length) = match kind {
         b'n' | b'r' => return Some(("\n".into(), 2)),
-        b't' => return Some(("  ".into(), 2)),
+        // What stands behind a tab is a field of its own.
+        b't' => return Some((" | ".into(), 2)),
         b'"' => return Some(("\"".into(), 2)),
         b'x' => (hex(2, 4)?, 4),
         b'U' => (hex(2, 10)?, 10),

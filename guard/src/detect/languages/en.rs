@@ -11,7 +11,7 @@ const PARTS: &[(&str, &str)] = &[
     // Where an order begins: a sentence, a line, a quotation, a field's value, or after a word that leads to one.
     (
         "clause",
-        r#"(?:^|[.!?:;,"'`(>\]}|*])[\s"'`*_>\[(\\n-]*|\b(?:and|then|also|now|just|first|do|so|you|to-?do:?|instead|must|should|immediately|finally|after that|next)\W+"#,
+        r#"(?:^|[.!?:;,"'`(>\]}|*])[\s"'`*_>\[(\\n-]*|\b(?:and|then|also|now|just|first|do|so|you|to-?do:?|instead|immediately|finally|after that|next)\W+"#,
     ),
     (
         "polite",
@@ -127,7 +127,7 @@ const LISTS: &[(&str, &str)] = &[
     ("end", "end, beginning, start, bottom, top"),
     ("correct", "correct, right, final"),
     ("verdict", "answer, label, category, class, decision, choice, option, output"),
-    ("classify", "classify, label, categorize, categorise, mark, tag, flag, treat, rate"),
+    ("classify", "classify, label, categorize, categorise, mark, tag, flag, rate"),
     ("choose", "answer, output, choose, classify, label, say, reply, respond, approve, reject"),
     ("compose", "write, draft, compose, generate, produce, tell, give, make, develop, create"),
     (
