@@ -205,3 +205,14 @@ fn tool_definitions_are_read_to_their_last_string() {
     let document = Document::read(clean.to_owned().into(), &Limits::default()).unwrap();
     assert_eq!(listing(document.root()), []);
 }
+
+#[test]
+fn the_corpus_of_the_fuzzer_holds() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/detect");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        framegate_guard::detect::fuzz(&std::fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count >= 20, "{count} files in {}", folder.display());
+}

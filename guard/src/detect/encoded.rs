@@ -13,14 +13,14 @@ use super::Reading;
 
 /// A shorter run says nothing.
 const RUN_BYTES_MIN: usize = 20;
-/// What is decoded of one run.
-const RUN_BYTES_MAX: usize = 1 << 18;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
 const BASE64_URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
+
+type Decoder = fn(&str) -> Option<Vec<u8>>;
 
 /// A decoded run.
 pub(super) struct Decoded {
@@ -122,14 +122,16 @@ fn groups(bytes: &[u8], at: usize) -> Range<usize> {
         }
         end += 1;
     }
-    at..end
+    let is_gap = |end: &usize| bytes.get(end - 1).is_some_and(u8::is_ascii_whitespace);
+    let last = Some(end).filter(|end| *end > at && is_gap(end)).map_or(end, |end| end - 1);
+    at..last
 }
 
 fn decode(text: &str, run: Range<usize>) -> Option<Decoded> {
-    let piece = text.get(run.start..run.end.min(run.start + RUN_BYTES_MAX))?;
+    let piece = text.get(run.clone())?;
     let code: String = piece.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     let is_grouped = piece.contains(' ');
-    let tries: [(Reading, fn(&str) -> Option<Vec<u8>>); 4] = [
+    let tries: [(Reading, Decoder); 4] = [
         (Reading::Binary, binary),
         (Reading::Hex, hex),
         (Reading::Base32, base32),

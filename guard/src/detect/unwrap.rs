@@ -76,7 +76,7 @@ impl Unwrapping<'_> {
             let token = match byte {
                 b'&' => entity(self.rest()),
                 b'%' => hex_bytes(self.rest(), "%"),
-                b'=' => hex_bytes(self.rest(), "=").filter(|(text, _)| text.chars().any(|c| !c.is_ascii())),
+                b'=' => hex_bytes(self.rest(), "=").filter(|(text, _)| !text.is_ascii()),
                 b'\\' => escape(self.rest()),
                 b'<' => tag(self.rest()),
                 b'*' | b'~' | b'`' | b'_' => self.emphasis(byte),

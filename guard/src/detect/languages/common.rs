@@ -39,6 +39,6 @@ macro_rules! language {
     (last $verb:literal $what:literal $gap:literal) => {
         concat!("<", $what, r">(?:\W*|~", $gap, ")<", $verb, ">")
     };
-    (first carry) => { r"<send>(?:\W*|~6)<data>(?:\W*|~8)<address>" };
+    (first carry) => { r"<send>(?:\W*|~6)<data>(?:\W*|~8)<address>|<data>(?:\W*|~4)<send>(?:\W*|~4)<address>" };
     (last carry) => { r"<data>(?:\W*|~8)<address>(?:.{0,40})<send>|<address>(?:.{0,40})<data>(?:\W*|~4)<send>" };
 }

@@ -5,7 +5,7 @@ language! {
     "override": "ignoruj, zignoruj, ignorujcie, zapomnij, zapomnijcie, pomin, zlekcewaz, nie stosuj sie, nie \
         przestrzegaj, obejdz, nie zwracaj uwagi",
     "instructions": "instrukcj*, polecen*, wytyczn*, zasad*, regul*, zalecen*, prompt*, nakaz*, ograniczen*",
-    "before": "poprzedni*, powyzsz*, wczesniejsz*, wszystko co, wszystkim co, dotychczasow*",
+    "before": "poprzedni*, powyzsz*, wczesniejsz*, wszystko, wszystkim, dotychczasow*",
     "system_note": "komunikat systemowy, wiadomosc systemowa, uwaga systemowa, instrukcja systemowa, nowe \
         instrukcje, nowe polecenie, nowe polecenia, nowe zadanie",
     "to_machine": "do asystenta ai, do asystenta, dla asystenta, jako asystent ai, jako model jezykowy, jestes \
