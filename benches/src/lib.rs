@@ -6,6 +6,7 @@
 //! the measured proxies works; all of them are command lines.
 
 pub mod column;
+pub mod eval;
 pub mod json;
 pub mod lines;
 pub mod measure;

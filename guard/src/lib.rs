@@ -152,6 +152,7 @@ pub mod definition;
 pub mod detect;
 pub mod facts;
 pub mod finding;
+pub mod flow;
 pub mod form;
 pub mod function;
 pub mod ground;

@@ -1,0 +1,134 @@
+//! The parts of a message that values are followed from.
+//!
+//! Two kinds. What the detector found is *firm*: it reads like an instruction whoever asks. A sentence that asks
+//! for what the call in question does is a *request*: ordinary in itself, telling beside that call. Each has a
+//! core, the passage itself, and what stands around it: an instruction often names its values in the next sentence.
+
+use std::ops::Range;
+
+use super::request::{self, Request};
+use super::verbs::Deed;
+use super::words::Index;
+
+/// Passages of the detector with no more than that between them are one.
+const GAP_BYTES_MAX: usize = 150;
+/// How much before a passage belongs to it.
+pub(super) const BEFORE_BYTES: usize = 100;
+/// How much after a passage belongs to it.
+pub(super) const AFTER_BYTES: usize = 200;
+
+/// One part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Region {
+    /// The detector's rule; `None`: a request.
+    pub(super) rule: Option<&'static str>,
+    /// The passage: bytes of the text.
+    pub(super) core: Range<usize>,
+    /// The passage and what stands around it.
+    pub(super) around: Range<usize>,
+    /// A verb in it asks for what the tool does.
+    pub(super) asks: bool,
+}
+
+impl Region {
+    pub(super) fn is_firm(&self) -> bool {
+        self.rule.is_some()
+    }
+}
+
+/// The parts of one message for a call that does `deed`, and no more of them than `max`; `None`: there are more.
+pub(super) fn regions(text: &str, index: &Index, deed: &Deed, max: usize) -> Option<Vec<Region>> {
+    let mut found = firm(text, index, deed);
+    let own = deed.words.iter().filter(|word| is_telling(word));
+    let own = own.flat_map(|word| request::by_word(text, index, word));
+    let asked = index.requests().iter().filter(|request| fits(index, request, deed)).cloned();
+    for Request { span, .. } in asked.chain(own) {
+        found.push(Region { rule: None, around: around(text, &span), core: span, asks: true });
+        if found.len() > max {
+            return None;
+        }
+    }
+    (found.len() <= max).then_some(found)
+}
+
+fn firm(text: &str, index: &Index, deed: &Deed) -> Vec<Region> {
+    let mut found: Vec<Region> = Vec::new();
+    if !index.is_complete() {
+        // What the detector did not read may say anything.
+        let (core, around) = (0..text.len(), 0..text.len());
+        found.push(Region { rule: Some("unread"), core, around, asks: true });
+    }
+    for passage in index.passages() {
+        match found.last_mut() {
+            Some(last) if passage.span.start <= last.core.end.saturating_add(GAP_BYTES_MAX) => {
+                last.core.end = last.core.end.max(passage.span.end);
+            }
+            _ => found.push(Region {
+                rule: Some(passage.rule),
+                core: passage.span.clone(),
+                around: 0..0,
+                asks: false,
+            }),
+        }
+    }
+    for region in &mut found {
+        region.around = around(text, &region.core);
+        let asks = |request: &Request| {
+            let meets = request.span.start < region.core.end && request.span.end > region.core.start;
+            meets && request.families & deed.families != 0
+        };
+        region.asks = region.asks || requests_near(index, &region.core).any(asks);
+    }
+    found
+}
+
+/// The requests that may meet these bytes.
+fn requests_near<'a>(index: &'a Index, core: &Range<usize>) -> impl Iterator<Item = &'a Request> {
+    let requests = index.requests();
+    let from = core.start.saturating_sub(request::REQUEST_BYTES_MAX);
+    let from = requests.partition_point(|request| request.span.start < from);
+    let to = requests.partition_point(|request| request.span.start < core.end);
+    requests.get(from..to).unwrap_or_default().iter()
+}
+
+fn around(text: &str, core: &Range<usize>) -> Range<usize> {
+    core.start.saturating_sub(BEFORE_BYTES)..core.end.saturating_add(AFTER_BYTES).min(text.len())
+}
+
+/// Whether a word of a tool's name tells what it does: `disable`, not `user`.
+fn is_telling(word: &str) -> bool {
+    const COMMON: [&str; 21] = [
+        "account",
+        "check",
+        "data",
+        "file",
+        "find",
+        "from",
+        "info",
+        "information",
+        "list",
+        "manager",
+        "name",
+        "read",
+        "search",
+        "tool",
+        "user",
+        "view",
+        "with",
+        "item",
+        "page",
+        "system",
+        "service",
+    ];
+    word.len() > 3 && super::verbs::Class::of(word).families == 0 && !COMMON.contains(&word)
+}
+
+/// Whether a request is one for what the tool does: by its verb, or, after `please`, by what it is done to.
+fn fits(index: &Index, request: &Request, deed: &Deed) -> bool {
+    if request.families != 0 {
+        return request.families & deed.families != 0;
+    }
+    let within = index.within(&request.span);
+    let is_verb = deed.families == 0 || request::families_within(index, &within) & deed.families != 0;
+    is_verb && deed.nouns.iter().any(|noun| request::mentions(index, noun, &within))
+}

@@ -1,0 +1,168 @@
+//! Where a text asks its reader to do something: a verb in the place where it gives an order, up to the end of
+//! its sentence.
+//!
+//! Many honest texts ask (a mail, a list of things to do), so that a request alone means nothing. It counts when a
+//! call does what it asks.
+
+use std::ops::Range;
+
+use super::verbs::{Class, Families, forms, mark};
+use super::words::{Index, Word};
+
+/// A request ends there at the latest.
+pub(super) const REQUEST_BYTES_MAX: usize = 400;
+
+/// After these a verb gives an order.
+const LEADS: &[char] = &[
+    '.', '!', '?', ':', ';', '"', '\'', '“', '‘', '>', '*', '-', '–', '—', '•', ']', '|', '(', ')', '。',
+    '！', '？', '：', '；', '、', '，', '«', '„',
+];
+/// A sentence, or what is left of it from the verb on, that asks for something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Request {
+    /// Bytes of the text.
+    pub(super) span: Range<usize>,
+    /// What is asked for; 0: the verb is not known.
+    pub(super) families: Families,
+}
+
+/// All requests of a text, in its order.
+pub(super) fn find(text: &str, index: &Index) -> Vec<Request> {
+    let asks = |(at, word): (usize, &Word)| {
+        let families = index.class(*word).families;
+        let is_order = families != 0 && is_order(text, index, at);
+        let begins = is_order || is_polite(text, index, at);
+        begins.then(|| Request {
+            span: sentence(text, index, at),
+            families: if is_order { families } else { 0 },
+        })
+    };
+    index.words().iter().enumerate().filter_map(asks).collect()
+}
+
+/// Requests by a verb that no table has: a word of the tool's own name.
+pub(super) fn by_word(text: &str, index: &Index, word: &str) -> Vec<Request> {
+    let places = index.id(word).map_or(&[][..], |id| index.places(id, &(0..index.words().len())));
+    let orders = places.iter().map(|at| *at as usize).filter(|at| is_order(text, index, *at));
+    orders.map(|at| Request { span: sentence(text, index, at), families: Families::MAX }).collect()
+}
+
+/// Whether any word with that stem stands at these positions.
+pub(super) fn mentions(index: &Index, stem: &str, within: &Range<usize>) -> bool {
+    forms(stem).iter().any(|form| index.has(form, within))
+}
+
+/// How much is read of what stands between two words: it may be a megabyte of dashes.
+const GAP_CHARS: usize = 64;
+
+/// The end of what stands before a word, line breaks that are written as two characters made plain.
+fn gap_before(text: &str, index: &Index, at: usize) -> String {
+    let start = at.checked_sub(1).and_then(|before| index.word(before)).map_or(0, |before| before.end);
+    let end = index.word(at).map_or(text.len(), |word| word.start);
+    let tail: Vec<char> = text.get(start..end).unwrap_or_default().chars().rev().take(GAP_CHARS).collect();
+    plain(tail.into_iter().rev())
+}
+
+/// The beginning of what stands after a word.
+fn gap_after(text: &str, index: &Index, at: usize) -> String {
+    let start = index.word(at).map_or(text.len(), |word| word.end);
+    let end = index.word(at + 1).map_or(text.len(), |next| next.start);
+    plain(text.get(start..end).unwrap_or_default().chars().take(GAP_CHARS))
+}
+
+fn plain(gap: impl Iterator<Item = char>) -> String {
+    let gap: String = gap.collect();
+    if gap.contains('\\') { gap.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "") } else { gap }
+}
+
+/// Whether the word at this position gives an order.
+fn is_order(text: &str, index: &Index, at: usize) -> bool {
+    let next = index.word(at + 1);
+    if next.is_some_and(|next| index.class(next).is(mark::NOUN_BEFORE)) || is_label(text, index, at) {
+        return false;
+    }
+    let gap = gap_before(text, index, at);
+    let Some(before) = at.checked_sub(1).and_then(|before| index.word(before)) else { return true };
+    if joins(&gap, text, index.word(at)) {
+        return false;
+    }
+    let shown = gap.trim_end_matches(|c: char| c.is_whitespace() || c == '\\');
+    if gap.matches('\n').count() > 1 || shown.ends_with(LEADS) {
+        return true;
+    }
+    let has_object = || next.is_some_and(|next| index.class(next).is(mark::DETERMINER));
+    match shown {
+        "" => is_led(index, at, before),
+        "," => is_led(index, at, before) || has_object(),
+        _ => shown.ends_with(',') && has_object(),
+    }
+}
+
+/// Whether the word before says that an order follows.
+fn is_led(index: &Index, at: usize, before: Word) -> bool {
+    let class = index.class(before);
+    let duty = || {
+        at.checked_sub(2).and_then(|at| index.word(at)).is_some_and(|word| index.class(word).is(mark::DUTY))
+    };
+    class.is(mark::LEAD) || class.is(mark::TO) && duty()
+}
+
+/// `re-send`, `file_delete`, `www.open.com`: part of a longer name. A new sentence needs no space, but a capital.
+fn joins(gap: &str, text: &str, word: Option<Word>) -> bool {
+    let first = || text.get(word?.start..)?.chars().next();
+    match gap {
+        "-" | "_" | "/" | "@" => true,
+        "." => !first().is_some_and(char::is_uppercase),
+        _ => false,
+    }
+}
+
+/// `email: …`, `"message": …`: the name of a field, or part of a longer name.
+fn is_label(text: &str, index: &Index, at: usize) -> bool {
+    let gap = gap_after(text, index, at);
+    gap.starts_with(['-', '_', '/', ':', '=']) || gap.starts_with("\":") || gap.starts_with("':")
+}
+
+/// Whether `please`, `could you` or `you must` stands here: whatever verb follows, something is asked.
+fn is_polite(text: &str, index: &Index, at: usize) -> bool {
+    let class = |at| index.word(at).map(|word| index.class(word)).unwrap_or_default();
+    let (first, second) = (class(at), class(at + 1));
+    let third = || class(at + 2).is(mark::TO);
+    let asks = first.is(mark::PLEASE)
+        || first.is(mark::CAN) && second.is(mark::YOU)
+        || first.is(mark::YOU) && (second.is(mark::MUST) || second.is(mark::HAVE) && third())
+        || first.is(mark::WANT) && second.is(mark::YOU) && third();
+    asks && !is_label(text, index, at)
+}
+
+/// From the word at this position to the end of its sentence.
+fn sentence(text: &str, index: &Index, at: usize) -> Range<usize> {
+    let Some(first) = index.word(at) else { return 0..0 };
+    let last = first.start.saturating_add(REQUEST_BYTES_MAX);
+    let (mut end, mut at) = (first.end, at);
+    while let Some(word) = index.word(at).filter(|word| word.end <= last) {
+        end = word.end;
+        if ends(&gap_after(text, index, at), index.word(at + 1).is_none()) {
+            break;
+        }
+        at += 1;
+    }
+    first.start..end
+}
+
+/// Whether a sentence ends in what stands between two words.
+fn ends(gap: &str, is_last: bool) -> bool {
+    let mut after = gap.chars().skip(1).map(Some).chain([is_last.then_some(' ')]);
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | '<' | ')' | '”' | '’');
+    let stops = gap.chars().any(|c| {
+        let after = after.next().flatten();
+        matches!(c, '。' | '！' | '？') || matches!(c, '.' | '!' | '?') && after.is_some_and(is_end)
+    });
+    stops || gap.matches('\n').count() > 1
+}
+
+/// What is asked for at these positions, in whatever form.
+pub(super) fn families_within(index: &Index, within: &Range<usize>) -> Families {
+    let words = index.words().get(within.clone()).unwrap_or_default();
+    words.iter().map(|word| index.class(*word)).fold(0, |all, class: Class| all | class.families)
+}

@@ -1,0 +1,275 @@
+//! A text as words: what is compared when values are followed.
+//!
+//! Letters and digits are words, everything else parts them. Case, compatibility forms (full width), marks on
+//! letters, look-alikes and characters that show nothing make no difference, so that neither a message that is
+//! written oddly nor a call that writes it otherwise parts a value from where it came. In scripts without
+//! spaces each character is a word.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use unicode_general_category::{GeneralCategory, get_general_category};
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::request::{self, Request};
+use super::verbs::Class;
+use crate::detect::{Passage, Scan};
+use crate::text::{Normalized, Reading};
+
+/// One word of a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word {
+    /// Bytes of the original.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Equal for equal words of one index.
+    pub(super) id: u32,
+}
+
+/// A message made ready to be followed: made once, when it arrives.
+///
+/// Invariants: `words` is in the order of the text, none overlaps another; the positions of the word `id` are
+/// `positions[starts[id]..starts[id + 1]]`, ascending; so what it keeps is linear in the text.
+#[derive(Debug, Clone, Default)]
+pub struct Index {
+    words: Vec<Word>,
+    vocabulary: HashMap<Box<str>, u32>,
+    /// By id.
+    classes: Vec<Class>,
+    starts: Vec<u32>,
+    positions: Vec<u32>,
+    requests: Vec<Request>,
+    passages: Vec<Passage>,
+    is_complete: bool,
+}
+
+impl Index {
+    /// Reads a text once; `scan` is what the detector found in it.
+    #[must_use]
+    pub fn new(text: &str, scan: &Scan) -> Index {
+        let mut index = Index { is_complete: scan.is_complete, ..Index::default() };
+        index.passages.clone_from(&scan.passages);
+        each_word(text, |word, span| {
+            let id = index.id_of(word);
+            index.words.push(Word { start: span.start, end: span.end, id });
+        });
+        index.sort();
+        index.requests = request::find(text, &index);
+        index
+    }
+
+    fn id_of(&mut self, word: &str) -> u32 {
+        if let Some(id) = self.vocabulary.get(word) {
+            return *id;
+        }
+        let id = u32::try_from(self.classes.len()).unwrap_or(u32::MAX);
+        self.vocabulary.insert(word.into(), id);
+        self.classes.push(Class::of(word));
+        id
+    }
+
+    /// Sorts the positions by word, by counting.
+    fn sort(&mut self) {
+        let mut starts = vec![0_u32; self.classes.len() + 1];
+        for word in &self.words {
+            if let Some(count) = starts.get_mut(word.id as usize + 1) {
+                *count += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut positions = vec![0; self.words.len()];
+        for (position, word) in (0_u32..).zip(&self.words) {
+            if let Some(at) = next.get_mut(word.id as usize) {
+                if let Some(place) = positions.get_mut(*at as usize) {
+                    *place = position;
+                }
+                *at += 1;
+            }
+        }
+        (self.starts, self.positions) = (starts, positions);
+    }
+
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    pub(super) fn word(&self, position: usize) -> Option<Word> {
+        self.words.get(position).copied()
+    }
+
+    pub(super) fn class(&self, word: Word) -> Class {
+        self.classes.get(word.id as usize).copied().unwrap_or_default()
+    }
+
+    /// Sentences that ask for something.
+    pub(super) fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
+    /// What the detector found.
+    pub(super) fn passages(&self) -> &[Passage] {
+        &self.passages
+    }
+
+    /// False: the detector did not read all of the text.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    pub(super) fn id(&self, word: &str) -> Option<u32> {
+        self.vocabulary.get(word).copied()
+    }
+
+    /// The words as ids; `None`: one of them is nowhere in the text.
+    pub(super) fn ids(&self, words: &[String]) -> Option<Vec<u32>> {
+        words.iter().map(|word| self.id(word)).collect()
+    }
+
+    /// Positions (in `words`) of the words that lie wholly within these bytes.
+    pub(super) fn within(&self, bytes: &Range<usize>) -> Range<usize> {
+        let from = self.words.partition_point(|word| word.start < bytes.start);
+        let to = self.words.partition_point(|word| word.end <= bytes.end);
+        from..to.max(from)
+    }
+
+    /// Where a word stands, within these positions.
+    pub(super) fn places(&self, id: u32, within: &Range<usize>) -> &[u32] {
+        let at = |id: usize| self.starts.get(id).map_or(0, |at| *at as usize);
+        let all = self.positions.get(at(id as usize)..at(id as usize + 1)).unwrap_or_default();
+        let from = all.partition_point(|at| (*at as usize) < within.start);
+        let to = all.partition_point(|at| (*at as usize) < within.end);
+        all.get(from..to).unwrap_or_default()
+    }
+
+    /// Whether a word stands within these positions.
+    pub(super) fn has(&self, word: &str, within: &Range<usize>) -> bool {
+        self.id(word).is_some_and(|id| !self.places(id, within).is_empty())
+    }
+
+    /// The bytes of each place where these words follow each other, within these positions; and how many words were
+    /// compared.
+    pub(super) fn find(&self, ids: &[u32], within: &Range<usize>) -> (Vec<Range<usize>>, usize) {
+        let places = ids.first().map_or(&[][..], |first| self.places(*first, within));
+        let matches = |at: &u32| {
+            let end = *at as usize + ids.len();
+            let words = self.words.get(*at as usize..end).filter(|_| end <= within.end)?;
+            let is_same = words.iter().map(|word| word.id).eq(ids.iter().copied());
+            is_same.then_some(words.first()?.start..words.last()?.end)
+        };
+        (places.iter().filter_map(matches).collect(), places.len() * ids.len() + 1)
+    }
+
+    /// All positions.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.words.len()
+    }
+}
+
+/// The words of a short text.
+pub(super) fn words_of(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    each_word(text, |word, _| words.push(word.to_owned()));
+    words
+}
+
+/// The words of a text as one, nothing between them: the same however a value is grouped or split.
+pub(super) fn squeezed(text: &str) -> String {
+    let mut all = String::new();
+    each_word(text, |word, _| all.push_str(word));
+    all
+}
+
+fn each_word(text: &str, mut found: impl FnMut(&str, Range<usize>)) {
+    let normalized;
+    let read = if text.is_ascii() {
+        text
+    } else {
+        normalized = Normalized::of(text, Reading::LATIN);
+        return each_run(normalized.text(), |word, span| found(word, normalized.original(span)));
+    };
+    each_run(read, found);
+}
+
+fn each_run(text: &str, mut found: impl FnMut(&str, Range<usize>)) {
+    let (mut word, mut start, mut end) = (String::new(), 0, 0);
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let after = at + character.len_utf8();
+        let part = part(character);
+        if !word.is_empty() && matches!(part, Part::Alone | Part::Between) {
+            found(&word, start..end);
+            word.clear();
+        }
+        match part {
+            Part::Alone => found(character.encode_utf8(&mut [0; 4]), at..after),
+            Part::Between => {
+                // A line break as two characters, as programs print it, is no letter of the next word.
+                let is_escape = |next: &(usize, char)| matches!(next.1, 'n' | 'r' | 't');
+                if character == '\\' {
+                    characters.next_if(is_escape);
+                }
+            }
+            Part::Mark => {}
+            Part::Within => {
+                if word.is_empty() {
+                    start = at;
+                }
+                end = after;
+                push(&mut word, character);
+            }
+        }
+    }
+    if !word.is_empty() {
+        found(&word, start..end);
+    }
+}
+
+/// What a character is to the words around it.
+enum Part {
+    /// A word by itself.
+    Alone,
+    /// Parts words.
+    Between,
+    /// Belongs to the letter before it, and makes no difference.
+    Mark,
+    /// A letter or digit.
+    Within,
+}
+
+fn part(character: char) -> Part {
+    if character.is_ascii() {
+        return if character.is_ascii_alphanumeric() { Part::Within } else { Part::Between };
+    }
+    match character {
+        '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
+            if character.is_alphabetic() =>
+        {
+            Part::Alone
+        }
+        '\u{3040}'..='\u{30FF}'
+        | '\u{3400}'..='\u{9FFF}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{3FFFF}' => Part::Alone,
+        _ => match get_general_category(character) {
+            GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark | GeneralCategory::Format => {
+                Part::Mark
+            }
+            _ if character.is_alphanumeric() => Part::Within,
+            _ => Part::Between,
+        },
+    }
+}
+
+fn push(word: &mut String, character: char) {
+    if character.is_ascii() {
+        return word.push(character.to_ascii_lowercase());
+    }
+    // Without marks: é and e with an accent after it are one.
+    let is_mark = |part: &char| get_general_category(*part) == GeneralCategory::NonspacingMark;
+    word.extend(std::iter::once(character).nfd().filter(|part| !is_mark(part)).flat_map(char::to_lowercase));
+}
