@@ -37,6 +37,7 @@ mod merge;
 mod methods;
 mod options;
 pub(crate) mod problem;
+pub mod provenance;
 mod raw;
 pub(crate) mod read;
 mod rules;
@@ -62,6 +63,7 @@ pub use options::{
     Undeclared,
 };
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
+pub use provenance::Provenance;
 pub use raw::{ENTRIES_MAX, RULE_PATTERNS_MAX};
 pub use rules::{Condition, Definition, Otherwise, Rule};
 pub use tree::{FILE_BYTES_MAX, NESTING_MAX, VALUES_MAX};
@@ -131,6 +133,7 @@ struct Inner {
     mode: Mode,
     language: String,
     limits: CallLimits,
+    window: crate::session::Window,
     facts: BTreeMap<String, Fact>,
     lists: Arc<crate::json::Document>,
     definitions: Vec<Arc<Definition>>,
@@ -240,6 +243,36 @@ impl Policy {
     #[must_use]
     pub fn limits(&self) -> CallLimits {
         self.0.limits
+    }
+
+    /// `context:`, how much of a conversation a session keeps.
+    #[must_use]
+    pub fn window(&self) -> crate::session::Window {
+        self.0.window
+    }
+
+    /// Whether any tool's decision depends on what tools said, by the options about where values come from.
+    #[must_use]
+    pub fn reads_outputs(&self) -> bool {
+        provenance::any(&self.0, Provenance::reads_outputs)
+    }
+
+    /// Whether instruction-like text in what tools said counts for any tool.
+    #[must_use]
+    pub fn scans_outputs(&self) -> bool {
+        provenance::any(&self.0, Provenance::scans)
+    }
+
+    /// Whether it is followed where what such text asks for goes, for any tool.
+    #[must_use]
+    pub fn follows_outputs(&self) -> bool {
+        provenance::any(&self.0, |options| options.instructions() == provenance::Instructions::Flow)
+    }
+
+    /// Whether any tool's decision depends on the user's words, by the options about where values come from.
+    #[must_use]
+    pub fn needs_user(&self) -> bool {
+        provenance::any(&self.0, |options| options.needs_user().next().is_some())
     }
 
     /// `facts:` that may be given.

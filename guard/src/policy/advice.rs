@@ -8,7 +8,7 @@ use super::bind::{Bound, BoundTool, Listing, arguments_of};
 use super::glob::Glob;
 use super::lint::{conditions, place_of_argument};
 use super::problem::{PROBLEMS_MAX, Problem, nearest, sort};
-use super::{Condition, Missing, Policy, Rule};
+use super::{Condition, Missing, Policy, Rule, ToolOptions, merge};
 use crate::Facts;
 use crate::json::Value;
 
@@ -21,6 +21,8 @@ pub struct Beside<'a> {
     pub server: Option<&'a str>,
     /// What it lists, where it was asked.
     pub listing: Option<&'a Listing<'a>>,
+    /// Whether a session hears the user's words; nothing where that is not known.
+    pub hears_user: Option<bool>,
     /// Whether a path is there, where the server's disk can be looked at.
     pub exists: Option<&'a dyn Fn(&str) -> bool>,
 }
@@ -43,6 +45,7 @@ impl Policy {
         let advice = Advice { policy: self, beside };
         let mut problems = advice.missing_facts();
         problems.extend(advice.other_servers());
+        problems.extend(advice.unheard_user());
         if let (Some(server), Some(listing)) = (beside.server, beside.listing) {
             let bound = self.bind(server, listing).0;
             let of = |rule| advice.optional_arguments(rule, listing, &bound);
@@ -113,6 +116,25 @@ impl Advice<'_> {
             Some(self.warn(span, message).hint(format!("write `{server}/{tool}`, or `{tool}` alone{name}")))
         };
         other.filter_map(problem).collect()
+    }
+
+    /// Options that need the user's words, where nobody says them.
+    fn unheard_user(&self) -> Vec<Problem> {
+        if self.beside.hears_user != Some(false) {
+            return Vec::new();
+        }
+        let inner = &self.policy.0;
+        let mut problems = Vec::new();
+        for entry in inner.tools.all() {
+            let own = merge::applied(ToolOptions::default(), &entry.settings).provenance;
+            for key in own.needs_user() {
+                let Some(setting) = entry.setting(key) else { continue };
+                let message = format!("`{key}` needs the user's words, which nothing gives: its calls ask");
+                let problem = self.warn(&setting.span, message);
+                problems.push(problem.hint("give the conversation to `run`: `--context FILE`"));
+            }
+        }
+        problems
     }
 
     fn tools(&self) -> impl Iterator<Item = &str> {
@@ -224,6 +246,7 @@ mod tests {
             facts: facts.then_some(&none),
             server: Some(server),
             listing: Some(&listing),
+            hears_user: None,
             exists: Some(&|path| path == "/work"),
         };
         let shown = |p: &Problem| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::check::{definitions_read, must_be_bool};
 use super::problem::{Problem, sort};
+use super::provenance::misfits;
 use super::{Condition, Definition, Policy, Rule, ToolOptions, lint, scope};
 use crate::cel::{Expression, Object, Scope, Type};
 use crate::json;
@@ -198,7 +199,12 @@ fn bind_tool(policy: &Policy, server: &str, tool: &Listed<'_>, memo: &mut Memo) 
     }
     let Some(options) = bound.options.clone() else { return bound };
     let own = options.schema.as_ref().map(|schema| schema.document().root());
-    Binder { policy, server, schema: own.or(tool.schema), bound: &mut bound, memo }.bind();
+    let schema = own.or(tool.schema);
+    if let Some(schema) = schema {
+        let place = (&policy.0.source, &policy.0.tools);
+        bound.problems.extend(misfits(place, (server, tool.name), &options.provenance, schema));
+    }
+    Binder { policy, server, schema, bound: &mut bound, memo }.bind();
     bound
 }
 

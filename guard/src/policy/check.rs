@@ -10,6 +10,7 @@ use super::locate::Cel;
 use super::merge::{Entries, Entry, Set, Setting};
 use super::methods::{MethodEntry, Methods, Passage, Ruling};
 use super::problem::{PolicyErrors, Severity, Source, sort};
+use super::provenance::RawContext;
 use super::raw::{File, RawFact, RawPassage, RawRule, ReadFile};
 use super::read::{At, Reader, quoted};
 use super::rules::RuleSpans;
@@ -17,6 +18,7 @@ use super::tree::{self, Key};
 use super::{CallLimits, Condition, Definition, Inner, Loaded, Policy, Rule, lint, scope};
 use crate::cel::{self, Expression, Scope, Type};
 use crate::json::{Document, Kind, Limits};
+use crate::session::Window;
 
 /// Definitions in one file: they may read each other, so this is also how long a chain can be.
 pub const DEFINITIONS_MAX: usize = 64;
@@ -66,6 +68,9 @@ impl Checker<'_, '_> {
         let request = scope::of_request(&common);
         let language = self.language(file.language);
         let (secrets, secrets_asked) = file.secrets.unwrap_or_default();
+        let (mut defaults, mut tools) = (file.defaults, file.tools);
+        let settings = tools.iter_mut().flat_map(|(_, settings)| settings);
+        self.namings(defaults.iter_mut().chain(settings), &call);
         Inner {
             source: Arc::clone(self.reader.source),
             digest: super::digest(self.reader.source, files),
@@ -82,7 +87,8 @@ impl Checker<'_, '_> {
                     .asks_per_session
                     .map_or(default_limits.asks_per_session, |at| at.value),
             },
-            tools: self.tools(mode, file.defaults, file.tools),
+            window: window(&file.context),
+            tools: self.tools(mode, defaults, tools),
             rules: self.rules(file.rules, &call),
             methods: self.methods(file.methods, &request, true),
             server_requests: self.methods(file.server_requests, &request, false),
@@ -224,6 +230,20 @@ impl Checker<'_, '_> {
         Some(Condition { expression: Arc::new(expression), cel })
     }
 
+    /// The expressions of `confirm.named`: what a rule may use, and the `value`.
+    fn namings<'s>(&mut self, settings: impl Iterator<Item = &'s mut Setting>, call: &Scope) {
+        let scope = call.clone().with("value", Type::Dyn);
+        let named = settings.filter_map(|setting| match &mut setting.value {
+            Set::Confirm(Some(confirm)) => Some(confirm.named.values_mut()),
+            _ => None,
+        });
+        for naming in named.flatten() {
+            if let Some(expression) = self.compile(naming.cel(), &scope) {
+                naming.compiled(expression);
+            }
+        }
+    }
+
     fn tools(
         &mut self,
         mode: super::Mode,
@@ -331,6 +351,15 @@ impl Checker<'_, '_> {
                 self.reader.error(&second.span, message);
             }
         }
+    }
+}
+
+/// `context:`, and what a session keeps otherwise.
+fn window(context: &RawContext) -> Window {
+    let standard = Window::default();
+    Window {
+        max_messages: context.messages.unwrap_or(standard.max_messages),
+        max_chars: context.chars.unwrap_or(standard.max_chars),
     }
 }
 

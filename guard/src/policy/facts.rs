@@ -15,6 +15,8 @@ pub enum FactKind {
     Int,
     /// A list of strings.
     List,
+    /// An object, of anything.
+    Map,
     /// A number.
     Number,
     /// Text.
@@ -22,12 +24,13 @@ pub enum FactKind {
 }
 
 impl FactKind {
-    pub(crate) const WORDS: [(&'static str, FactKind); 5] = [
+    pub(crate) const WORDS: [(&'static str, FactKind); 6] = [
         ("string", FactKind::String),
         ("bool", FactKind::Bool),
         ("int", FactKind::Int),
         ("number", FactKind::Number),
         ("list", FactKind::List),
+        ("map", FactKind::Map),
     ];
 
     pub(crate) fn cel(self) -> Type {
@@ -35,6 +38,7 @@ impl FactKind {
             FactKind::Bool => Type::Bool,
             FactKind::Int | FactKind::Number => Type::Number,
             FactKind::List => Type::list(Type::String),
+            FactKind::Map => Type::map(Type::Dyn),
             FactKind::String => Type::String,
         }
     }
@@ -46,6 +50,7 @@ impl FactKind {
             FactKind::List => {
                 value.kind() == Kind::Array && value.items().all(|item| item.kind() == Kind::String)
             }
+            FactKind::Map => value.kind() == Kind::Object,
             FactKind::Number => value.kind() == Kind::Number,
             FactKind::String => value.kind() == Kind::String,
         }
@@ -58,6 +63,7 @@ impl fmt::Display for FactKind {
             FactKind::Bool => "true or false",
             FactKind::Int => "a whole number",
             FactKind::List => "a list of strings",
+            FactKind::Map => "an object",
             FactKind::Number => "a number",
             FactKind::String => "a string",
         })

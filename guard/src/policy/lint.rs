@@ -9,6 +9,7 @@ use super::glob::{Glob, Steps};
 use super::merge::{Entry, Set};
 use super::methods::Passage;
 use super::problem::{PROBLEMS_MAX, Problem, nearest};
+use super::provenance::unfitting_patterns;
 use super::{Condition, Inner, Policy, Rule, Unnamed};
 
 /// What the file alone shows.
@@ -34,6 +35,7 @@ pub(crate) fn file(inner: &Inner) -> Vec<Problem> {
         let problem = warn(span, "forms will ask for passwords, tokens and the like".into());
         problems.push(problem.hint("what a person types there is shown, kept and read by the model"));
     }
+    problems.extend(super::provenance::contradictions(inner));
     problems.extend(hidden_and_named(inner));
     problems.extend(never_read(inner));
     problems
@@ -142,7 +144,10 @@ pub(super) fn conditions(inner: &Inner) -> Vec<&Condition> {
         _ => None,
     });
     let rules = inner.rules.iter().flat_map(|rule| rule.conditions());
-    rules.chain(inner.definitions.iter().map(|definition| &definition.value)).chain(ruled).collect()
+    let confirms = inner.tools.confirms().flat_map(|confirm| confirm.named.values());
+    let named = confirms.filter_map(super::provenance::Naming::condition);
+    let definitions = inner.definitions.iter().map(|definition| &definition.value);
+    rules.chain(definitions).chain(ruled).chain(named).collect()
 }
 
 /// What only a real listing shows.
@@ -157,6 +162,7 @@ pub(crate) fn bound(
     problems.extend(policy.rules().iter().flat_map(|rule| lint.rule(rule)));
     problems.extend(lint.slashes());
     problems.extend(lint.resources());
+    problems.extend(lint.provenance());
     problems
 }
 
@@ -283,6 +289,10 @@ impl Lint<'_> {
             self.warn(&entry.span, message).hint(format!("write `*/{}`", entry.glob))
         };
         self.policy.0.tools.all().iter().filter(listed).map(problem).collect()
+    }
+
+    fn provenance(&self) -> Vec<Problem> {
+        unfitting_patterns((&self.policy.0, self.server), self.tools, |tool| self.schema(tool))
     }
 
     /// Resources are read past every rule over a tool's path.

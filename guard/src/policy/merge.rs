@@ -8,6 +8,7 @@ use super::glob::{Glob, Steps};
 use super::options::{
     Approve, Arguments, AskField, InvisibleBy, Missing, Mode, Remember, Schema, ToolOptions, Undeclared,
 };
+use super::provenance::{Confirm, Grounds, Instructions, Request, ToolValues};
 
 /// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,18 +19,26 @@ pub(crate) enum Set {
     AskFields(BTreeMap<String, AskField>),
     AskMessage(String),
     AskRequired(Vec<String>),
+    Confirm(Option<Confirm>),
+    Ground(Grounds),
     Hidden(bool),
+    Instructions(Instructions),
     Invisible(InvisibleBy),
     Missing(Missing),
     Mode(Mode),
+    Once(bool),
     Remember(Remember),
+    Request(Option<Request>),
+    ScanUser(bool),
     Schema(Schema),
     ShowRules(bool),
+    ToolValues(ToolValues),
     Undeclared(Undeclared),
 }
 
 impl Set {
     fn apply(&self, options: &mut ToolOptions) {
+        let provenance = &mut options.provenance;
         match self {
             Set::Approve(value) => options.approve = *value,
             Set::Arguments(value) => options.arguments = *value,
@@ -37,13 +46,20 @@ impl Set {
             Set::AskFields(value) => options.ask.fields.clone_from(value),
             Set::AskMessage(value) => options.ask.message = Some(value.clone()),
             Set::AskRequired(value) => options.ask.required.clone_from(value),
+            Set::Confirm(value) => provenance.confirm.clone_from(value),
+            Set::Ground(value) => provenance.ground.clone_from(value),
             Set::Hidden(value) => options.hidden = *value,
             Set::ShowRules(value) => options.show_rules = *value,
+            Set::Instructions(value) => provenance.instructions = Some(*value),
             Set::Invisible(value) => options.invisible = value.clone(),
             Set::Missing(value) => options.missing = Some(*value),
             Set::Mode(value) => options.mode = *value,
+            Set::Once(value) => provenance.once = *value,
             Set::Remember(value) => options.remember = *value,
+            Set::Request(value) => provenance.request.clone_from(value),
+            Set::ScanUser(value) => provenance.scan_user = *value,
             Set::Schema(value) => options.schema = Some(value.clone()),
+            Set::ToolValues(value) => provenance.tool_values = *value,
             Set::Undeclared(value) => options.undeclared = *value,
         }
     }
@@ -141,6 +157,16 @@ impl Entries {
 
     fn any_sets(&self, value: &Set) -> bool {
         self.entries.iter().flat_map(|entry| &entry.settings).any(|setting| setting.value == *value)
+    }
+
+    /// Every `confirm` that is set.
+    pub(crate) fn confirms(&self) -> impl Iterator<Item = &Confirm> {
+        let settings = self.entries.iter().flat_map(|entry| &entry.settings);
+        let set = settings.filter_map(|setting| match &setting.value {
+            Set::Confirm(confirm) => confirm.as_ref(),
+            _ => None,
+        });
+        self.defaults.provenance.confirm.iter().chain(set)
     }
 
     pub(crate) fn merged(&self, server: &str, tool: &str) -> Result<ToolOptions, Conflict> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Provenance;
 use crate::json;
 
 /// Whether decisions have consequences.
@@ -154,6 +155,8 @@ pub struct ToolOptions {
     pub missing: Option<Missing>,
     /// See [`Ask`].
     pub ask: Ask,
+    /// See [`Provenance`].
+    pub provenance: Provenance,
 }
 
 impl ToolOptions {

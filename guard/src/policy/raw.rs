@@ -9,6 +9,7 @@ use super::glob::{Glob, GlobError};
 use super::locate::Cel;
 use super::merge::{Set, Setting};
 use super::options::{Approve, Arguments, Invisible, InvisibleBy, Mode, Remember, Schema, Undeclared};
+use super::provenance::{self, RawContext};
 use super::read::{At, Fields, Keys, Reader};
 use super::rules::Otherwise;
 use super::tree::{Key, Node, Value};
@@ -37,21 +38,13 @@ const OPTIONS: &[&str] = &[
 ];
 /// Those of them that may stand at the top of the file too.
 const AT_THE_TOP: [&str; 4] = ["arguments", "undeclared", "invisible", "approve"];
-const LATER_OPTIONS: &[&str] = &[
-    "ground",
-    "once",
-    "confirm",
-    "instructions",
-    "tool_values",
-    "require_request",
-    "scan_user",
-    "authorize",
-];
+const LATER_OPTIONS: &[&str] = &["authorize"];
 const FILE: Keys = Keys {
     what: "a policy",
     known: &[
         "framegate",
         "default",
+        "context",
         "mode",
         "arguments",
         "undeclared",
@@ -70,15 +63,18 @@ const FILE: Keys = Keys {
         "server_requests",
         "secrets",
     ],
-    later: &[&["state", "invariants"], LATER_OPTIONS],
+    later: &[&["state", "invariants", "authorizer", "program"], LATER_OPTIONS],
+    more: &[],
 };
-const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS] };
+const TOOL: Keys =
+    Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS], more: provenance::OPTIONS };
 const LIMITS: Keys = Keys::known("limits", &["call_bytes", "depth", "asks_per_minute", "asks_per_session"]);
 const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
 const RULE: Keys = Keys {
     what: "a rule",
     known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode"],
     later: &[&["set"]],
+    more: &[],
 };
 const RULING: Keys = Keys::known("a ruling", &["that", "because", "otherwise"]);
 
@@ -86,7 +82,7 @@ const MODES: &[(&str, Mode)] = &[("enforce", Mode::Enforce), ("monitor", Mode::M
 const APPROVE: &[(&str, Approve)] = &[("client", Approve::Client), ("terminal", Approve::Terminal)];
 const REMEMBER: &[(&str, Remember)] =
     &[("arguments", Remember::Arguments), ("never", Remember::Never), ("tool", Remember::Tool)];
-const OTHERWISE: &[(&str, Otherwise)] = &[("deny", Otherwise::Deny), ("ask", Otherwise::Ask)];
+pub(crate) const OTHERWISE: &[(&str, Otherwise)] = &[("deny", Otherwise::Deny), ("ask", Otherwise::Ask)];
 const INVISIBLE: &[(&str, Invisible)] = &[("refuse", Invisible::Refuse), ("allow", Invisible::Allow)];
 
 #[derive(Debug, Default)]
@@ -95,6 +91,7 @@ pub(crate) struct File {
     pub(crate) mode: Option<At<Mode>>,
     pub(crate) language: Option<At<String>>,
     pub(crate) surface: Option<At<Surface>>,
+    pub(crate) context: RawContext,
     pub(crate) call_bytes: Option<At<usize>>,
     pub(crate) asks_per_minute: Option<At<usize>>,
     pub(crate) asks_per_session: Option<At<usize>>,
@@ -158,6 +155,7 @@ impl Reader<'_> {
             ..File::default()
         };
         self.limits(&fields, &mut file);
+        file.context = self.context(&fields);
         file.facts = self.named(&fields, "facts", |reader, key, node| reader.fact(key, node));
         file.lists = self.raw_nodes(&fields, "lists");
         file.define = self.named(&fields, "define", |reader, key, node| {
@@ -319,6 +317,7 @@ impl Reader<'_> {
         let mut settings: Vec<Setting> =
             keys.filter_map(|(key, node)| self.setting(key, node, read)).collect();
         settings.extend(self.asking(fields));
+        settings.extend(self.provenance(fields));
         settings
     }
 

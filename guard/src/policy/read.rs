@@ -22,12 +22,14 @@ pub(crate) struct Keys {
     pub(crate) known: &'static [&'static str],
     /// Keys that a later version will know. Ignoring one would drop a protection its author counts on.
     pub(crate) later: &'static [&'static [&'static str]],
+    /// Known keys of another table.
+    pub(crate) more: &'static [&'static str],
 }
 
 impl Keys {
     /// Keys that every build knows.
     pub(crate) const fn known(what: &'static str, known: &'static [&'static str]) -> Keys {
-        Keys { what, known, later: &[] }
+        Keys { what, known, later: &[], more: &[] }
     }
 }
 
@@ -98,7 +100,7 @@ impl Reader<'_> {
         let mut fields = Fields { span: node.span.clone(), members: Vec::new() };
         for (key, value) in members {
             let name = key.text.as_str();
-            if keys.known.contains(&name) {
+            if keys.known.contains(&name) || keys.more.contains(&name) {
                 fields.members.push((key, value));
             } else if keys.later.iter().any(|names| names.contains(&name)) {
                 let message = format!("this build does not enforce `{name}` yet");
@@ -115,7 +117,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, key: &Key, keys: &Keys) {
-        let known = || keys.known.iter().copied();
+        let known = || keys.known.iter().chain(keys.more).copied();
         let hint = did_you_mean(&key.text, known())
             .unwrap_or_else(|| format!("the keys are {}", listed(known(), "and")));
         self.error_hint(&key.span, format!("unknown key `{}` in {}", key.text, keys.what), hint);

@@ -69,7 +69,8 @@ fn check(args: &CheckArgs) -> Report {
     match asked(args) {
         None => {
             let server = args.name.as_deref();
-            let beside = Beside { facts: facts.as_ref(), server, listing: None, exists: None };
+            let facts = facts.as_ref();
+            let beside = Beside { facts, server, listing: None, hears_user: None, exists: None };
             report.found.extend(policy.advise(&beside).into_iter().map(Finding::Placed));
         }
         Some(Ok((name, asked))) => {

@@ -53,6 +53,7 @@ pub(super) fn beside(
         facts,
         server: Some(name),
         listing: Some(&listing),
+        hears_user: None,
         exists: Some(&exists),
     }));
     let guard =
