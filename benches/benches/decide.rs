@@ -4,9 +4,10 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use framegate_guard::json::{Document, Limits};
-use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Step, Stepped};
+use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Snapshot, Step, Stepped};
+use framegate_guard::messages::Role;
 use framegate_guard::policy::Policy;
-use framegate_guard::session::Session;
+use framegate_guard::session::{Preparing, Session, Window};
 use framegate_guard::world::{Instant, Unknown, World};
 use framegate_guard::{Call, Facts, Guard, Outcome};
 use std::collections::BTreeMap;
@@ -94,5 +95,68 @@ fn decide(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decide);
+/// A conversation of 100 messages and 100 kB, in which the value that is looked for stands in the first one.
+fn conversation() -> Session {
+    let mut session = Session::new(Window { max_messages: 0, max_chars: 0 });
+    session
+        .push(Some(Role::User), "Please pay 1,250.50 to DE02100100100006820101 for order W-77.".to_owned());
+    for n in 1..100 {
+        let line = format!("{n}: the meeting about item {} moved to room {}, see page {n}. ", n * 7, n * 3);
+        session.tool_output("get_notes", &line.repeat(1000 / line.len()));
+    }
+    session
+}
+
+/// What the checks of provenance add, and what it costs to make an output ready for them, once.
+fn provenance(c: &mut Criterion) {
+    let mut group = c.benchmark_group("provenance");
+    let tool = r#"{"name":"write","inputSchema":{"type":"object"}}"#;
+    let session = conversation();
+    for (what, options) in [
+        ("none", "{}"),
+        (
+            "ground 3, instructions grounded",
+            "{ ground: { iban: { from: [user] }, amount: { locale: en }, order: id } }",
+        ),
+        ("instructions flow", "{ instructions: flow }"),
+    ] {
+        let text = format!("framegate: 1\ntools: {{ write: {options} }}\n");
+        let loaded = Policy::load("bench.yaml", text.as_bytes(), &mut |_| Err("none".to_owned()));
+        let policy = loaded.unwrap_or_else(|why| panic!("{why}")).policy;
+        let definition = Document::read(tool.into(), &Limits::default()).map_err(|why| why.to_string());
+        let guard = Guard::new(policy, "bench", Facts::default()).adopt([("write".to_owned(), definition)]).0;
+        let arguments = r#"{"iban":"DE02100100100006820101","amount":1250.5,"order":"W-77"}"#;
+        let arguments = Document::read(arguments.into(), &Limits::default());
+        let arguments = arguments.unwrap_or_else(|_| Document::empty_object());
+        session.messages().for_each(|kept| kept.prepare(guard.preparing()));
+        group.bench_function(format!("100 messages of 1 kB, {what}"), |b| {
+            b.iter(|| {
+                let call = Call { tool: "write", id: None, arguments: black_box(arguments.root()) };
+                let decision = guard.decide(&call, &session, &Snapshot::nothing(), &Still);
+                assert_eq!(decision.outcome, Outcome::Allow, "{:?}", decision.findings);
+            });
+        });
+    }
+    let output =
+        "The quarterly report is on the shelf; room 17 is free until noon, see page 3. ".repeat(1300);
+    for (what, to) in [
+        ("searched", Preparing::default()),
+        ("searched and scanned", Preparing { scans: true, follows: false }),
+        ("searched, scanned and followed", Preparing { scans: true, follows: true }),
+    ] {
+        group.bench_function(
+            format!("an output of {} kB made ready to be {what}", output.len() / 1000),
+            |b| {
+                b.iter(|| {
+                    let mut session = Session::default();
+                    session.tool_output("get_notes", black_box(&output));
+                    session.messages().for_each(|kept| kept.prepare(to));
+                });
+            },
+        );
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decide, provenance);
 criterion_main!(benches);

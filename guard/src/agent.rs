@@ -29,6 +29,7 @@ use crate::ledger::{Ledger, LedgerFailure, MemoryLedger, Receipt, SessionKey, Se
 use crate::permit::{self, Permit};
 use crate::policy::Policy;
 use crate::proposal::CallKey;
+use crate::rust_matcher::RustMatcher;
 use crate::rust_rule::{RuleError, RustRule};
 use crate::session::Session;
 use crate::trace::Trace;
@@ -88,12 +89,13 @@ impl std::fmt::Debug for Agent {
 // === putting it together ===
 
 impl Agent {
-    /// An agent with nothing said, a ledger in memory, and no files or clock.
+    /// An agent with nothing said, a ledger in memory, and no files or clock. What the user says is what it is told
+    /// ([`Agent::add_user`], [`Agent::add_message`]): what nobody told it was not said.
     #[must_use]
     pub fn new(guard: Guard) -> Agent {
         Agent {
+            session: Session::new(guard.policy().window()).knowing_user(true),
             guard,
-            session: Session::default(),
             ledger: Arc::new(MemoryLedger::default()),
             key: SessionKey { principal: String::new(), name: String::new() },
             world: Arc::new(NoWorld),
@@ -132,6 +134,15 @@ impl Agent {
     /// [`RuleError`] when its name is empty or taken.
     pub fn rule(mut self, rule: RustRule) -> Result<Agent, RuleError> {
         self.guard = self.guard.with_rule(rule)?;
+        Ok(self)
+    }
+
+    /// A matcher in Rust, in the place of what the policy's `ground` says of its argument.
+    ///
+    /// # Errors
+    /// [`RuleError`] when its name is empty or taken.
+    pub fn matcher(mut self, matcher: RustMatcher) -> Result<Agent, RuleError> {
+        self.guard = self.guard.with_matcher(matcher)?;
         Ok(self)
     }
 
@@ -251,12 +262,14 @@ impl Agent {
     /// # Errors
     /// [`Refused`].
     pub fn run(&mut self, receipt: &Receipt) -> Result<Returned, Refused> {
-        let tool = &receipt.decision.tool;
+        let tool = receipt.decision.tool.as_str();
         if !self.functions.contains_key(tool) {
-            return Err(Refused::NoFunction(tool.clone()));
+            return Err(Refused::NoFunction(tool.to_owned()));
         }
         let permit = self.hand_out(receipt)?;
-        let Some(function) = self.functions.get(tool) else { return Err(Refused::NoFunction(tool.clone())) };
+        let Some(function) = self.functions.get(tool) else {
+            return Err(Refused::NoFunction(tool.to_owned()));
+        };
         let result = function.call(permit);
         let how = match &result {
             Ok(_) => Settled::Done,
@@ -267,7 +280,7 @@ impl Agent {
             Ok(returned) => returned.text(),
             Err(error) => error.to_string(),
         };
-        self.session.tool_output(tool, &text);
+        self.heard(receipt, how, text);
         self.end(receipt, how)?;
         Ok(result?)
     }

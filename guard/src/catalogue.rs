@@ -352,6 +352,11 @@ fn general(problems: &[Problem]) -> Vec<String> {
     problems.iter().filter(is_general).map(|problem| one_line(problem.message())).collect()
 }
 
+/// What a definition says of whether its tool changes anything: a hint of the server's.
+pub(crate) fn read_only(definition: Value<'_>) -> Option<bool> {
+    definition.get("annotations")?.get("readOnlyHint")?.as_bool()
+}
+
 /// Which members of a definition differ.
 fn changed(before: Value<'_>, after: Value<'_>) -> String {
     let mut names: Vec<&str> = before.members().chain(after.members()).map(|(name, _)| name).collect();

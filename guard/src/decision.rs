@@ -98,6 +98,11 @@ pub struct Decision {
     pub arguments: Bytes,
     /// Tool and arguments by value.
     pub call: CallKey,
+    /// By which a call is told from one that was made before: for a tool that is called `once` with the defaults that
+    /// its schema gives for what was not sent, else the same.
+    pub made_as: CallKey,
+    /// That very call was made before, and is not known to have failed.
+    pub was_made: bool,
     /// What the world was asked.
     pub answers: Answers,
     /// [`crate::policy::Policy::digest`] of the policy that decided; zeros without one.
@@ -123,6 +128,8 @@ impl Decision {
     ) -> Decision {
         // Stable: within one effect the deciding order stays.
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.effect));
+        // Once: arguments may be megabytes.
+        let call = CallKey::of(tool, arguments);
         let mut decision = Decision {
             outcome: outcome_of(findings.iter().filter(|finding| !finding.monitor)),
             would: outcome_of(findings.iter()),
@@ -132,7 +139,9 @@ impl Decision {
             edits: Vec::new(),
             changes: Vec::new(),
             arguments: arguments.document().source().slice(arguments.span()),
-            call: CallKey::of(tool, arguments),
+            call,
+            made_as: call,
+            was_made: false,
             answers: Answers::default(),
             policy: [0; 32],
             approval: None,

@@ -1,5 +1,6 @@
 //! What one check found.
 
+use crate::policy::Otherwise;
 pub use crate::refusal::NextStep;
 
 /// What a failed check leads to. Ordered: the greater one wins.
@@ -13,6 +14,15 @@ pub enum Effect {
     Deny,
 }
 
+impl From<Otherwise> for Effect {
+    fn from(otherwise: Otherwise) -> Effect {
+        match otherwise {
+            Otherwise::Ask => Effect::Ask,
+            Otherwise::Deny => Effect::Deny,
+        }
+    }
+}
+
 /// A quotation that supports a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
@@ -20,12 +30,14 @@ pub struct Evidence {
     pub about: String,
     /// The words.
     pub quote: String,
-    /// Where they stand: bytes of the text that [`Evidence::source`] names.
+    /// Where they stand: bytes of the text that [`Evidence::source`] names, in a message as it was said.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
     /// Which text: `arguments`, or a role.
     pub source: String,
+    /// The message, counted from 1 at the session's start.
+    pub message: Option<u64>,
 }
 
 /// A check that did not pass.

@@ -14,9 +14,10 @@ use crate::json::{Document, Value};
 use crate::messages::Conversation;
 use crate::policy::{Mode, Policy, ToolOptions};
 use crate::refusal::Language;
+use crate::rust_matcher::RustMatcher;
 use crate::rust_rule::{RuleError, RustRule};
 use crate::schema::Mismatch;
-use crate::session::Session;
+use crate::session::{Preparing, Session};
 use crate::trace::Trace;
 
 use decide::CHECKS;
@@ -39,6 +40,19 @@ impl<'a> From<&'a ParsedCall> for Call<'a> {
         Call { tool: &call.name, id: call.id.as_deref(), arguments: call.arguments.root() }
     }
 }
+
+/// What of what a session heard decisions depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Hearing {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What was said.
+    Words,
+    /// That, and by which call with which arguments.
+    Sources,
+}
+
 /// Decides calls to one server. Immutable; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Guard {
@@ -53,6 +67,7 @@ pub struct Guard {
     has_resources: bool,
     /// In deciding order: those that deny, then those that ask.
     rust_rules: Arc<[RustRule]>,
+    rust_matchers: Arc<[RustMatcher]>,
 }
 
 impl Guard {
@@ -60,7 +75,7 @@ impl Guard {
     #[must_use]
     pub fn new(policy: Policy, server: &str, facts: Facts) -> Guard {
         let language = Arc::new(Language::english());
-        let (server, rust_rules) = (server.into(), Arc::new([]));
+        let server = server.into();
         Guard {
             policy,
             server,
@@ -69,7 +84,8 @@ impl Guard {
             language,
             is_monitoring: false,
             has_resources: false,
-            rust_rules,
+            rust_rules: Arc::new([]),
+            rust_matchers: Arc::new([]),
         }
     }
 
@@ -92,6 +108,27 @@ impl Guard {
         let mut rules: Vec<RustRule> = self.rust_rules.iter().cloned().chain([rule]).collect();
         rules.sort_by_key(|rule| rule.otherwise);
         Ok(Guard { rust_rules: rules.into(), ..self.clone() })
+    }
+
+    /// One matcher more, in the place of what the policy's `ground` says of its argument.
+    ///
+    /// # Errors
+    /// [`RuleError`] when its name is empty or taken.
+    pub fn with_matcher(&self, matcher: RustMatcher) -> Result<Guard, RuleError> {
+        if matcher.name.is_empty() {
+            return Err(RuleError::NoName);
+        }
+        if self.rust_matchers.iter().any(|other| other.name == matcher.name) {
+            return Err(RuleError::Taken(matcher.name));
+        }
+        let matchers: Vec<RustMatcher> = self.rust_matchers.iter().cloned().chain([matcher]).collect();
+        Ok(Guard { rust_matchers: matchers.into(), ..self.clone() })
+    }
+
+    /// The matchers given in Rust.
+    #[must_use]
+    pub fn rust_matchers(&self) -> &[RustMatcher] {
+        &self.rust_matchers
     }
 
     /// The rules given in Rust, in deciding order.
@@ -251,18 +288,54 @@ impl Guard {
         schema.is_some_and(|schema| schema.is_expensive_for(call.arguments))
     }
 
-    /// Whether any rule reads what was said: then tool outputs belong into the session.
+    /// Whether any decision depends on what was said: then tool outputs, and the user's words where they can be
+    /// had, belong into the session.
     #[must_use]
     pub fn reads_conversation(&self) -> bool {
-        if !self.rust_rules.is_empty() {
-            return true;
+        self.hearing() != Hearing::Nothing
+    }
+
+    /// What of what was said decisions depend on.
+    #[must_use]
+    pub fn hearing(&self) -> Hearing {
+        let is_of_rust = !self.rust_rules.is_empty() || !self.rust_matchers.is_empty();
+        if is_of_rust || self.policy.reads_outputs() {
+            return Hearing::Sources;
         }
         let definitions = self.policy.definitions().iter().map(|definition| &definition.value);
         let rules =
             self.policy.rules().iter().flat_map(|rule| rule.when.iter().chain(std::iter::once(&rule.that)));
         let mut variables =
             rules.chain(definitions).flat_map(|condition| &condition.expression.reads().variables);
-        variables.any(|name| name == "conversation" || name == "user_request")
+        let reads = variables.any(|name| name == "conversation" || name == "user_request");
+        if reads || self.policy.needs_user() { Hearing::Words } else { Hearing::Nothing }
+    }
+
+    /// How far what a session hears must be made ready for any tool ([`crate::session::Kept::prepare`]): worth doing
+    /// before the next call comes.
+    #[must_use]
+    pub fn preparing(&self) -> Preparing {
+        Preparing { scans: self.policy.scans_outputs(), follows: self.policy.follows_outputs() }
+    }
+
+    /// Whether any decision depends on the user's own words. Where a session does not know them, such calls ask.
+    #[must_use]
+    pub fn reads_user(&self) -> bool {
+        self.policy.needs_user() || self.rust_matchers.iter().any(|matcher| !matcher.ground.from.tool)
+    }
+
+    /// The options of a tool for which the user's words must be known, as the policy calls them; none for a tool that is
+    /// not offered. Where a session does not know them, the tool's calls ask.
+    #[must_use]
+    pub fn needs_user(&self, tool: &str) -> Vec<&'static str> {
+        let options = self.options(tool).filter(|options| !options.hidden);
+        options.map_or_else(Vec::new, |options| options.provenance.needs_user().collect())
+    }
+
+    /// What the server says of a listed tool: that it changes nothing.
+    #[must_use]
+    pub fn is_read_only(&self, tool: &str) -> Option<bool> {
+        crate::catalogue::read_only(self.tool_definition(tool)?.root())
     }
 
     /// The guard as it was when `trace` was made, as far as the record says: this policy, these rules and words,

@@ -34,19 +34,27 @@ pub struct SessionKey {
 #[derive(Debug)]
 pub struct Snapshot<'a> {
     past: Option<&'a Past>,
+    /// What a record says of the call that is decided again.
+    was_made: bool,
 }
 
 impl Snapshot<'_> {
     /// No past.
     #[must_use]
     pub fn nothing() -> Snapshot<'static> {
-        Snapshot { past: None }
+        Snapshot { past: None, was_made: false }
     }
 
-    /// Whether this very call was sent before and is not known to have failed.
+    /// A past of which a record says only this: whether the call that is decided again was made before.
+    #[must_use]
+    pub(crate) fn replayed(was_made: bool) -> Snapshot<'static> {
+        Snapshot { past: None, was_made }
+    }
+
+    /// Whether this very call ([`Decision::made_as`]) was sent before and is not known to have failed.
     #[must_use]
     pub fn is_made(&self, call: &CallKey) -> bool {
-        self.past.is_some_and(|past| past.made.contains_key(call))
+        self.was_made || self.past.is_some_and(|past| past.made.contains_key(call))
     }
 }
 
@@ -151,7 +159,7 @@ impl Wake for Unpark {
 pub enum Settled {
     /// A result that is no error.
     Done,
-    /// A JSON-RPC error, or a result with `isError`.
+    /// A JSON-RPC error, a result with `isError`, or one that asks for input first: then the call comes again.
     Failed,
     /// Cancelled, or the server left: nobody knows whether it ran.
     Lost,
@@ -241,10 +249,10 @@ impl MemoryLedger {
         then: impl FnOnce(u64, Step) -> T,
     ) -> T {
         let mut inner = self.lock();
-        let step = decide(&Snapshot { past: inner.past.get(key) });
+        let step = decide(&Snapshot { past: inner.past.get(key), was_made: false });
         let sequence = self.next();
         if step.is_sent {
-            inner.sent(key, sequence, step.decision.call);
+            inner.sent(key, sequence, step.decision.made_as);
         }
         then(sequence, step)
     }
@@ -253,7 +261,7 @@ impl MemoryLedger {
     pub fn reserve_apart(&self, key: &SessionKey, step: &Step) -> u64 {
         let sequence = self.next();
         if step.is_sent {
-            self.apart().push((key.clone(), sequence, step.decision.call));
+            self.apart().push((key.clone(), sequence, step.decision.made_as));
         }
         sequence
     }

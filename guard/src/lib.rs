@@ -14,9 +14,9 @@
 //! | [`policy::Policy`] | a policy file (YAML, rules in CEL), checked wholly when it is read; never changes |
 //! | [`Facts`] | what is given from outside (`role`, `budget`), checked against what the policy declares |
 //! | [`Guard`] | a policy, facts, and the tools of one server; immutable, cheap to clone; [`Guard::decide`] |
-//! | [`RustRule`] | a rule as a Rust closure, beside those of the file |
+//! | [`RustRule`], [`RustMatcher`] | a rule, and where a text names a value, as Rust closures beside those of the file |
 //! | [`Call`] | a tool's name and its arguments, read strictly as a [`json::Document`] |
-//! | [`session::Session`] | what was said, as far as it is kept, and the calls made |
+//! | [`session::Session`] | what was said, as far as it is kept, ready to be searched, and the calls made |
 //! | [`ledger::Ledger`] | a decision and its record as one step; in memory, or yours |
 //! | [`Decision`] | [`Outcome`], [`finding::Finding`]s, what exactly is sent |
 //! | [`permit::Permit`] | proof that one call may be made, once, with these bytes |
@@ -33,6 +33,7 @@
 //!        │
 //!        ├─ its definition, its schema, the policy's own fit ─┐
 //!        ├─ arguments against the schema (repaired if asked) ─┤
+//!        ├─ where their values come from ◄─ the conversation ─┤
 //!        ├─ rules of the policy ◄─ facts, conversation, world ┤ findings
 //!        └─ rules in Rust ◄─────── the same ──────────────────┘    │
 //!                                                                  ▼
@@ -114,6 +115,14 @@
 //! | `policy_fits` | the policy contradicts itself, or a rule does not fit the tool's schema | ask |
 //! | `schema_readable` | the schema cannot be compiled, or would take too long | ask |
 //! | `arguments_valid` | not an object, not as the schema says, undeclared, or with invisible characters | deny |
+//! | `arguments_grounded` | a value that nobody wrote whose words count | deny, or ask |
+//! | `arguments_from_user` | a value that only a tool gave, where the user was to | ask |
+//! | `no_injected_arguments` | a value that comes only from where somebody also gives instructions | ask |
+//! | `no_instructions_in_tool_outputs` | a tool output that reads like an instruction | ask |
+//! | `no_followed_instructions` | the call does what a tool output asks for | ask |
+//! | `not_made_before` | the same call, the schema's defaults filled in, again | ask |
+//! | `user_confirmed` | no yes of the user's to a message that names what the call does | deny, or ask |
+//! | `user_asked_to_…` | the user did not ask for it | ask, or deny |
 //! | rules that deny | by their own names: the policy's, then those in Rust | deny |
 //! | rules that ask | the same | ask |
 //! | what could not be evaluated | a fact not given, an error, a panic, an exhausted budget | ask, if nothing failed |
@@ -131,6 +140,7 @@
 //! | mismatches told of one call | 16 | [`schema::MISMATCHES_MAX`] |
 //! | an expression | 8 KiB, 64 levels, 100,000 steps | [`cel::SOURCE_BYTES_MAX`], [`cel::DEPTH_MAX`], [`cel::Budget::STEPS`] |
 //! | all rules of a decision | 200,000 steps | [`cel::Budget::DECISION_STEPS`] |
+//! | values of a call that must be grounded | 1,000 | more ask |
 //! | reasons in a refusal, each | 8, 400 characters | [`refusal::REASONS_MAX`], [`refusal::REASON_CHARS_MAX`] |
 //! | a form: bytes, fields, choices of one field | 64 KiB, 32, 200 | [`form::FORM_BYTES_MAX`], [`form::FIELDS_MAX`], [`form::CHOICES_MAX`] |
 //! | values of one argument that are looked for, of a call that must be confirmed | 1,000, 256 | [`ground::VALUES_MAX`], [`words::WANTED_MAX`] |
@@ -167,6 +177,7 @@ pub mod permit;
 pub mod policy;
 pub mod proposal;
 pub mod refusal;
+mod rust_matcher;
 mod rust_rule;
 pub mod schema;
 pub mod session;
@@ -179,5 +190,6 @@ pub mod world;
 pub use agent::Agent;
 pub use decision::{Decision, Outcome};
 pub use facts::Facts;
-pub use guard::{Call, Guard, Incomplete, MethodCall, Ruled};
+pub use guard::{Call, Guard, Hearing, Incomplete, MethodCall, Ruled};
+pub use rust_matcher::{Find, RustMatcher};
 pub use rust_rule::{Judge, RuleError, RuleInput, RustRule};

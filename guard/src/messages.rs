@@ -32,7 +32,7 @@ use crate::json::{Kind, Value};
 pub use block::text_of;
 pub use conversation::{Conversation, Span};
 pub use result::result_text;
-pub use said::{HEARD_BYTES_MAX, as_written, heard_text};
+pub use said::{as_written, heard_error, heard_text};
 
 /// Begins a note that the guard itself puts into a conversation (see [`crate::refusal`]). Chat APIs take such a
 /// note only in the role of the user; read back, nothing beside this mark is the user's words.

@@ -49,6 +49,10 @@ pub enum OnFailure {
 /// What the model should do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NextStep {
+    /// The user did not ask for it.
+    AskFirst,
+    /// The user has not confirmed it.
+    ConfirmFirst,
     /// This very call was made before.
     DoNotRepeat,
     /// The arguments do not fit the tool's schema.
@@ -57,6 +61,10 @@ pub enum NextStep {
     NobodyToAsk,
     /// The check could not be evaluated.
     NotEvaluated,
+    /// A tool output carries instructions.
+    NotFollow,
+    /// A value comes only from such an output.
+    NotFromTools,
     /// The policy does not offer this tool.
     NotOffered,
     /// A rule says no: follow its reason or tell the user.

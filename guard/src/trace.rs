@@ -16,10 +16,8 @@ use crate::finding::Finding;
 use crate::guard::{Call, Guard};
 use crate::json::{Document, Fault, Limits, Value};
 use crate::ledger::Snapshot;
-use crate::messages::Role;
-use crate::proposal::CallKey;
 use crate::schema::Edit;
-use crate::session::{Session, Window};
+use crate::session::Session;
 use crate::store::chain::hex;
 use crate::world::{Beyond, World};
 
@@ -59,18 +57,13 @@ pub struct Trace {
     pub listed: ListedAs,
     /// The facts as JSON; `None` was not given.
     pub facts: BTreeMap<String, Option<Bytes>>,
-    /// How much of the conversation was kept.
-    pub window: Window,
-    /// What was kept of it.
-    pub messages: Vec<(Option<Role>, String)>,
-    /// Why it is not known what was said, where it is not: a rule that reads it is unknown then, whatever
-    /// `messages` holds.
-    pub unheard: Option<String>,
-    /// The calls made before.
-    pub made: Vec<CallKey>,
+    /// What was kept of the conversation, and the calls made before.
+    pub session: Session,
+    /// This very call, with the schema's defaults, was made before and not known to have failed.
+    pub is_made: bool,
     /// Whether [`Guard::monitoring`] was set.
     pub is_monitoring: bool,
-    /// Names of the rules given in Rust. What they do is not in the record.
+    /// Names of the rules given in Rust, then those of the matchers. What they do is not in the record.
     pub rust_rules: Vec<String>,
     /// What was decided: findings, what the world answered, the policy's digest, an approval.
     pub decision: Decision,
@@ -122,26 +115,12 @@ impl Trace {
             arguments_start: call.arguments.span().start,
             listed: listed(guard, call.tool),
             facts: guard.facts().iter().map(|(name, value)| (name.to_owned(), value.map(text))).collect(),
-            window: session.window(),
-            messages: session.messages().map(|(role, text)| (role, text.to_owned())).collect(),
-            unheard: session.unheard().map(str::to_owned),
-            made: session.made().copied().collect(),
+            session: session.clone(),
+            is_made: decision.was_made,
             is_monitoring: guard.is_set_to_monitor(),
-            rust_rules: guard.rust_rules().iter().map(|rule| rule.name.clone()).collect(),
+            rust_rules: in_rust(guard),
             decision: decision.clone(),
         }
-    }
-
-    fn session(&self) -> Session {
-        let mut session = Session::new(self.window);
-        for (role, text) in &self.messages {
-            session.push(*role, text.clone());
-        }
-        self.made.iter().for_each(|call| session.record_made(*call));
-        if let Some(why) = &self.unheard {
-            session.set_unheard(why);
-        }
-        session
     }
 }
 
@@ -182,7 +161,7 @@ impl Guard {
         let (facts, lost) = Facts::replayed(self.policy(), &trace.facts);
         let guard = self.as_of(trace, facts);
         let call = Call { tool: &trace.tool, id: trace.call_id.as_deref(), arguments: arguments.root() };
-        let mut decision = guard.decide(&call, &trace.session(), &Snapshot::nothing(), world);
+        let mut decision = guard.decide(&call, &trace.session, &Snapshot::replayed(trace.is_made), world);
         if let Some(approval) = &trace.decision.approval {
             decision = decision.with_approval(approval.clone());
         }
@@ -198,8 +177,14 @@ fn moved(edit: &mut Edit, by: usize) {
     edit.range = edit.range.start.saturating_add(by)..edit.range.end.saturating_add(by);
 }
 
+/// Names of what is given in Rust: rules, then matchers.
+fn in_rust(guard: &Guard) -> Vec<String> {
+    let matchers = guard.rust_matchers().iter().map(|matcher| &matcher.name);
+    guard.rust_rules().iter().map(|rule| &rule.name).chain(matchers).cloned().collect()
+}
+
 fn rules(trace: &Trace, guard: &Guard) -> Vec<Difference> {
-    let now: Vec<String> = guard.rust_rules().iter().map(|rule| rule.name.clone()).collect();
+    let now = in_rust(guard);
     if now == trace.rust_rules {
         return Vec::new();
     }

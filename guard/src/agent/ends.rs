@@ -4,14 +4,36 @@ use std::sync::Arc;
 
 use super::{Agent, RecordError, Stage};
 use crate::decision::Outcome;
+use crate::json::Value;
 use crate::ledger::{Receipt, Settled, Step};
-use crate::messages::Message;
+use crate::messages::{self, Message, Role};
 use crate::proposal::CallKey;
+use crate::session::{Origin, OutputKind};
 
 impl Agent {
     /// Something was said.
     pub fn hear(&mut self, message: Message) {
         self.session.add(message);
+    }
+
+    /// The user said this.
+    pub fn add_user(&mut self, text: &str) {
+        self.session.push(Some(Role::User), text.to_owned());
+    }
+
+    /// A message in the shape of any model API ([`messages::read_one`]): what in it is whose is told apart, so a
+    /// document that stands in a user's message is not the user's words.
+    pub fn add_message(&mut self, message: Value<'_>) {
+        messages::read_one(message).into_iter().for_each(|message| self.session.add(message));
+    }
+
+    /// What came of a call, with the call's own arguments: what only comes back of them supports no value.
+    pub(super) fn heard(&mut self, receipt: &Receipt, how: Settled, text: String) {
+        let decision = &receipt.decision;
+        let kind = if how == Settled::Failed { OutputKind::Error } else { OutputKind::Result };
+        let origin = Origin::new(kind, &decision.tool).called_with(decision.arguments.clone());
+        let origin = origin.read_only(self.guard.is_read_only(&decision.tool));
+        self.session.output(origin, text);
     }
 
     /// What a call that was made elsewhere gave: its output, or its error as text. Once, and only for a call that
@@ -22,7 +44,7 @@ impl Agent {
     pub fn record(&mut self, receipt: &Receipt, output: Result<&str, &str>) -> Result<(), RecordError> {
         let how = if output.is_ok() { Settled::Done } else { Settled::Failed };
         self.settle(receipt, how)?;
-        self.session.tool_output(&receipt.decision.tool, output.unwrap_or_else(|error| error));
+        self.heard(receipt, how, output.unwrap_or_else(|error| error).to_owned());
         Ok(())
     }
 

@@ -6,14 +6,16 @@ use super::{Call, Guard};
 use crate::catalogue::Tool;
 use crate::check::arguments::{self, Checked};
 use crate::check::env::CallEnv;
-use crate::check::rules;
+use crate::check::provenance::{self, Input};
+use crate::check::{confirmed, followed, grounded, injected, instructions, once, rules, tool_values};
 use crate::decision::{APPROVAL, Decision};
 use crate::finding::{Effect, Finding, NextStep};
-use crate::json::Document;
+use crate::json::{Document, Value};
 use crate::ledger::Snapshot;
 use crate::policy::{Arguments, Mode, ToolOptions};
+use crate::proposal::CallKey;
 use crate::rust_rule::RuleInput;
-use crate::schema::Coerced;
+use crate::schema::{Coerced, Schema};
 use crate::session::Session;
 use crate::world::{Recorded, World};
 
@@ -27,16 +29,41 @@ const POLICY_FITS: &str = "policy_fits";
 const IN_ERROR: &str = "the policy is in error, so nothing can be told for certain: ";
 
 /// The guard's own checks: no rule may be called like one.
-pub(crate) const CHECKS: [&str; 6] =
-    [KNOWN_TOOL, TOOL_CERTAIN, POLICY_FITS, arguments::SCHEMA, arguments::NAME, APPROVAL];
+pub(crate) const CHECKS: [&str; 13] = [
+    KNOWN_TOOL,
+    TOOL_CERTAIN,
+    POLICY_FITS,
+    arguments::SCHEMA,
+    arguments::NAME,
+    grounded::NAME,
+    tool_values::NAME,
+    injected::NAME,
+    instructions::NAME,
+    followed::NAME,
+    once::NAME,
+    confirmed::NAME,
+    APPROVAL,
+];
 
-/// What judging a call leaves beside its findings.
+/// What judging a call comes to.
 #[derive(Default)]
 struct Judged {
+    findings: Vec<Finding>,
     /// What was rewritten in its arguments.
     coerced: Option<(Coerced, Document)>,
     /// What it lacks, where that is all that is wrong with its arguments.
     missing: Vec<String>,
+    /// Nothing for a call that is judged no further.
+    made_as: Option<CallKey>,
+}
+
+/// By what a call is known that was made before: what is not sent is what the schema gives for it. `None`: that is
+/// too much work to say.
+fn made_as(tool: &str, arguments: Value<'_>, schema: Option<&Schema>) -> Option<CallKey> {
+    match schema {
+        Some(schema) => CallKey::filled(tool, arguments, schema),
+        None => Some(CallKey::of(tool, arguments)),
+    }
 }
 
 impl Guard {
@@ -49,11 +76,10 @@ impl Guard {
         past: &Snapshot<'_>,
         world: &dyn World,
     ) -> Decision {
-        // No check reads the past yet; `once` and budgets will.
-        let _ = past;
         let recorded = Recorded::new(world);
-        let mut findings = Vec::new();
-        let Judged { coerced, missing } = self.judge(call, session, &recorded, &mut findings);
+        let mut judged = Judged::default();
+        self.judge(call, session, past, &recorded, &mut judged);
+        let Judged { mut findings, coerced, missing, made_as } = judged;
         let monitors = self.is_monitoring() || self.tool_monitors(call.tool);
         if monitors {
             findings.iter_mut().for_each(|finding| finding.monitor = true);
@@ -66,6 +92,8 @@ impl Guard {
             decision.edits = if monitors { Vec::new() } else { coerced.edits };
             decision.changes = coerced.changes;
         }
+        decision.made_as = made_as.unwrap_or(decision.call);
+        decision.was_made = past.is_made(&decision.made_as);
         let denies = |finding: &Finding| {
             finding.effect == Effect::Deny
                 && finding.check != arguments::NAME
@@ -93,15 +121,17 @@ impl Guard {
         &self,
         call: &Call<'_>,
         session: &Session,
+        past: &Snapshot<'_>,
         world: &dyn World,
-        findings: &mut Vec<Finding>,
-    ) -> Judged {
+        judged: &mut Judged,
+    ) {
+        let findings = &mut judged.findings;
         let options = match self.offered(call.tool) {
             Ok(options) => options,
             // What is not offered is judged no further: there is nothing to judge it by.
             Err(finding) => {
                 findings.push(*finding);
-                return Judged::default();
+                return;
             }
         };
         // Without a listing a policy still decides, by what it says itself.
@@ -113,7 +143,7 @@ impl Guard {
                 NextStep::NotOffered,
                 "nothing is known of it",
             ));
-            return Judged::default();
+            return;
         };
         doubts(&tool, call.tool, findings);
         for fault in self.faults() {
@@ -132,10 +162,18 @@ impl Guard {
         findings.extend(found);
         let decided =
             coerced.as_ref().map_or(call.arguments, |(_, document): &(_, Document)| document.root());
+        // It costs as much as reading the call again: only where it is asked.
+        let is_asked = are_valid && options.provenance.once;
+        let made_as = if is_asked { made_as(call.tool, decided, schema.ok()) } else { None };
         let mut env =
             CallEnv::new((&self.policy, &self.server, call.tool), decided, &self.facts, session, world);
         env.schema = schema.ok();
         env.definitions = &tool.bound.definitions;
+        let (options, matchers) = (&options.provenance, &*self.rust_matchers);
+        let was_made = made_as.map(|made_as| past.is_made(&made_as));
+        let is_read_only = self.is_read_only(call.tool);
+        let input = Input { env: &env, options, matchers, are_valid, was_made, is_read_only };
+        provenance::check(&input, findings);
         rules::check(tool.bound.rules_for(decided), &env, are_valid, findings);
         if are_valid {
             let (facts, server, tool) = (&self.facts, &*self.server, call.tool);
@@ -143,7 +181,9 @@ impl Guard {
             let named = self.rust_rules.iter().filter(|rule| rule.names(server, tool));
             findings.extend(named.filter_map(|rule| rule.judge(&input)));
         }
-        Judged { coerced, missing }
+        judged.made_as = made_as;
+        judged.coerced = coerced;
+        judged.missing = missing;
     }
 
     /// Whether a tool may be called at all; compared byte for byte with what the server listed.

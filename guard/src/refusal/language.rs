@@ -16,10 +16,14 @@ pub(crate) enum Key {
     Held,
     Rule,
     More,
+    AskFirst,
+    ConfirmFirst,
     DoNotRepeat,
     FixArguments,
     NobodyToAsk,
     NotEvaluated,
+    NotFollow,
+    NotFromTools,
     NotOffered,
     TellUser,
     UseAsWritten,
@@ -30,15 +34,19 @@ pub(crate) enum Key {
 }
 
 /// Each sentence's name in the file, and the placeholders it must hold.
-const KEYS: [(Key, &str, &[&str]); 15] = [
+const KEYS: [(Key, &str, &[&str]); 19] = [
     (Key::Refused, "refused", &["tool", "reasons"]),
     (Key::Held, "held", &["tool", "reasons"]),
     (Key::Rule, "rule", &["name"]),
     (Key::More, "more", &["count"]),
+    (Key::AskFirst, "ask_first", &[]),
+    (Key::ConfirmFirst, "confirm_first", &[]),
     (Key::DoNotRepeat, "do_not_repeat", &[]),
     (Key::FixArguments, "fix_arguments", &[]),
     (Key::NobodyToAsk, "nobody_to_ask", &[]),
     (Key::NotEvaluated, "not_evaluated", &[]),
+    (Key::NotFollow, "not_follow", &[]),
+    (Key::NotFromTools, "not_from_tools", &[]),
     (Key::NotOffered, "not_offered", &[]),
     (Key::TellUser, "tell_user", &[]),
     (Key::UseAsWritten, "use_as_written", &[]),
@@ -51,10 +59,14 @@ const KEYS: [(Key, &str, &[&str]); 15] = [
 impl From<NextStep> for Key {
     fn from(step: NextStep) -> Key {
         match step {
+            NextStep::AskFirst => Key::AskFirst,
+            NextStep::ConfirmFirst => Key::ConfirmFirst,
             NextStep::DoNotRepeat => Key::DoNotRepeat,
             NextStep::FixArguments => Key::FixArguments,
             NextStep::NobodyToAsk => Key::NobodyToAsk,
             NextStep::NotEvaluated => Key::NotEvaluated,
+            NextStep::NotFollow => Key::NotFollow,
+            NextStep::NotFromTools => Key::NotFromTools,
             NextStep::NotOffered => Key::NotOffered,
             NextStep::TellUser => Key::TellUser,
             NextStep::UseAsWritten => Key::UseAsWritten,

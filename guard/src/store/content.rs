@@ -2,7 +2,7 @@
 //!
 //! | field | JSON |
 //! |---|---|
-//! | `findings` | `[{"check","effect":"deny"\|"ask"\|"unevaluated","reason","because","advice","next","is_rule","monitor","evidence":[{"about","quote","start","end","source"}]}]`; empty strings, nulls, `false` and empty lists are left out |
+//! | `findings` | `[{"check","effect":"deny"\|"ask"\|"unevaluated","reason","because","advice","next","is_rule","monitor","evidence":[{"about","quote","start","end","source","message"}]}]`; empty strings, nulls, `false` and empty lists are left out |
 //! | `answers` | `{"now":A,"paths":{path:A}}`, where `A` is `{"is":value}` or `{"unknown":why}`; the time is in µs since 1970 |
 //! | `changes` | `{"edits":[[start,end,text]],"changes":[{"path","pointer","from","to"}]}`; `start` and `end` count from the frame's start |
 //! | `approval` | `{"by","key","call":hex,"call_id","findings":[…]}` |
@@ -51,8 +51,12 @@ fn finding(finding: &Finding) -> Value {
 }
 
 fn evidence(evidence: &Evidence) -> Value {
-    let Evidence { about, quote, start, end, source } = evidence;
-    json!({ "about": about, "quote": quote, "start": start, "end": end, "source": source })
+    let Evidence { about, quote, start, end, source, message } = evidence;
+    let mut out = json!({ "about": about, "quote": quote, "start": start, "end": end, "source": source });
+    if let (Some(message), Some(out)) = (message, out.as_object_mut()) {
+        out.insert("message".to_owned(), (*message).into());
+    }
+    out
 }
 
 /// An effect's name.
@@ -69,10 +73,14 @@ pub fn effect(effect: Effect) -> &'static str {
 #[must_use]
 pub fn next(next: NextStep) -> &'static str {
     match next {
+        NextStep::AskFirst => "ask_first",
+        NextStep::ConfirmFirst => "confirm_first",
         NextStep::DoNotRepeat => "do_not_repeat",
         NextStep::FixArguments => "fix_arguments",
         NextStep::NobodyToAsk => "nobody_to_ask",
         NextStep::NotEvaluated => "not_evaluated",
+        NextStep::NotFollow => "not_follow",
+        NextStep::NotFromTools => "not_from_tools",
         NextStep::NotOffered => "not_offered",
         NextStep::TellUser => "tell_user",
         NextStep::UseAsWritten => "use_as_written",

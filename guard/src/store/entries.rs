@@ -9,7 +9,8 @@ use super::chain::Hash;
 use super::content;
 use super::entry::Entry;
 use super::event::{
-    ApprovalRecord, CallRecord, CloseRecord, EndRecord, FrameRecord, FrameSent, How, MethodRecord, Peer, Sent,
+    ApprovalRecord, CallRecord, CloseRecord, EndRecord, FrameRecord, FrameSent, HeardRecord, How,
+    MethodRecord, Peer, Sent,
 };
 use super::keep::Keep;
 use crate::decision::{Decision, Outcome};
@@ -84,6 +85,7 @@ pub(super) fn call(call: &CallRecord, names: Names, again: Option<u64>, keep: Ke
         None => entry,
     };
     let entry = if call.heard > 0 { entry.number("heard", call.heard) } else { entry };
+    let entry = entry.flag("made", decision.was_made);
     let entry = match again {
         Some(again) => entry.number("again", again),
         None => entry,
@@ -226,6 +228,8 @@ pub(super) fn end(end: &EndRecord, session: u64, call: u64, keep: Keep) -> Entry
     let mut entry = entry.number("latency_us", end.latency_us).number("bytes", size(frame));
     if let Some(heard) = end.heard {
         entry = entry.number("heard", heard);
+        // What an error says was not always heard: a record of then has no word of it.
+        entry = if end.how == How::Error { entry.text("heard_as", "error") } else { entry };
     }
     let mut entry = keep.hash_of(entry, "frame", frame);
     if let Some(out) = &end.out {
@@ -240,9 +244,17 @@ pub(super) fn end(end: &EndRecord, session: u64, call: u64, keep: Keep) -> Entry
     if result.len() <= RESULT_BYTES_MAX {
         return keep.add(entry, "result", result);
     }
-    let said = crate::messages::heard_text(member.get());
     let entry = entry.committed("result", result);
-    if end.heard.is_some() { keep.add(entry, "text", said.into()) } else { entry }
+    if end.heard.is_none() {
+        return entry;
+    }
+    let said = crate::messages::heard_text(member.get());
+    // What is longer than a result that is kept is not kept either: what was decided on it cannot be made again.
+    if said.len() <= RESULT_BYTES_MAX {
+        keep.add(entry, "text", said.into())
+    } else {
+        entry.committed("text", said.into())
+    }
 }
 
 /// The frame without its terminator.
@@ -286,6 +298,24 @@ pub(super) fn frame(frame: &FrameRecord, session: u64, keep: Keep) -> Entry {
     match &frame.heard {
         Some((_, text)) => keep.add(entry, "text", text.clone().into()),
         None => entry,
+    }
+}
+
+/// `message`: what a session heard that is no call's answer.
+pub(super) fn message(message: &HeardRecord, session: u64, keep: Keep) -> Entry {
+    let entry = Entry::new("message").number("session", session).number("heard", message.number);
+    let entry = match message.role {
+        Some(role) => entry.text("role", role.name()),
+        None => entry,
+    };
+    let entry = match &message.origin {
+        Some((kind, name)) => entry.text("from", kind.name()).foreign("name", name),
+        None => entry,
+    };
+    if message.text.len() <= RESULT_BYTES_MAX {
+        keep.add(entry, "text", message.text.clone())
+    } else {
+        entry.committed("text", message.text.clone())
     }
 }
 

@@ -9,8 +9,9 @@ use bytes::Bytes;
 
 use crate::decision::Decision;
 use crate::guard::Guard;
+use crate::messages::Role;
 use crate::schema::Edit;
-use crate::session::Window;
+use crate::session::{OutputKind, Window};
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub enum Event {
     End(EndRecord),
     /// A frame that is no call was refused, dropped, edited, or made here.
     Frame(FrameRecord),
+    /// A session heard something that is no call's answer.
+    Heard(HeardRecord),
     /// A request that is no call was refused by a ruling.
     Method(MethodRecord),
 }
@@ -93,8 +96,10 @@ pub struct CallRecord {
     pub without_policy: bool,
     /// How much of the conversation is kept.
     pub window: Window,
-    /// How many outputs the session had heard.
+    /// How many messages the session had heard.
     pub heard: u64,
+    /// The session knew the user's words.
+    pub knows_user: bool,
     /// What was decided.
     pub decision: Arc<Decision>,
     /// The arguments as they came; nothing when none came.
@@ -255,6 +260,20 @@ pub struct FrameRecord {
     pub is_unread: bool,
     /// SHA-256 of the frame, where it is known and the frame is not here.
     pub frame_sha256: Option<super::chain::Hash>,
+}
+
+/// What a session heard that is no call's answer: a message of the conversation, a resource or prompt that the client
+/// fetched.
+#[derive(Debug, Clone)]
+pub struct HeardRecord {
+    /// The running number under which it was heard.
+    pub number: u64,
+    /// Who said it.
+    pub role: Option<Role>,
+    /// By which way it came, and its name there; nothing for what was said in the conversation.
+    pub origin: Option<(OutputKind, String)>,
+    /// What was said.
+    pub text: Bytes,
 }
 
 /// A refused request that is no call.

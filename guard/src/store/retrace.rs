@@ -17,9 +17,11 @@ use bytes::Bytes;
 use self::contents::Contents;
 use super::error::StoreError;
 use super::read::{Kept, Record, Row};
+use crate::guard::Hearing;
+use crate::json::{Document, Limits};
 use crate::messages::Role;
 use crate::policy::Policy;
-use crate::session::{Session, Window};
+use crate::session::{Origin, OutputKind, Session, Window};
 use crate::trace::{ListedAs, Trace};
 
 /// Outputs that are remembered for each session: as many as its largest window may need. Where a window has no limit
@@ -93,8 +95,6 @@ pub enum Missing {
 /// A value, or why it cannot be had.
 pub type Maybe<T> = Result<T, Missing>;
 
-type Messages = Vec<(Option<Role>, String)>;
-
 /// A session, as far as its calls need it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionInfo {
@@ -118,6 +118,7 @@ pub struct Context {
     /// Nothing followed from any decision.
     pub is_monitoring: bool,
     window: Window,
+    knows_user: bool,
     /// Names of the rules given in Rust. What they do is not in the record.
     pub rust_rules: Vec<String>,
     facts: Maybe<BTreeMap<String, Option<Bytes>>>,
@@ -130,6 +131,9 @@ struct Output {
     /// The call it answers; nothing where that is not known.
     call: Option<u64>,
 }
+
+/// By which way, who, and what.
+type Said = (Option<Origin>, Option<Role>, String);
 
 /// A decision with its inputs.
 #[derive(Debug, Clone)]
@@ -163,7 +167,8 @@ impl<'s, S: Source> Retracer<'s, S> {
     /// it is enough to see those of its session, the last ones before it.
     pub fn see(&mut self, record: &Record) {
         let numbers = (record.count("session"), record.count("heard"));
-        let (Some(session), Some(heard), "end" | "frame") = (numbers.0, numbers.1, record.kind()) else {
+        let (Some(session), Some(heard), "end" | "frame" | "message") = (numbers.0, numbers.1, record.kind())
+        else {
             return;
         };
         let call = record.count("call");
@@ -231,6 +236,7 @@ impl<'s, S: Source> Retracer<'s, S> {
                 max_messages: limit(0).unwrap_or(standard.max_messages),
                 max_chars: limit(1).unwrap_or(standard.max_chars),
             },
+            knows_user: record.flag("knows_user"),
             rust_rules: record.texts("rust_rules").map(str::to_owned).collect(),
             facts,
         })
@@ -260,11 +266,11 @@ impl<'s, S: Source> Retracer<'s, S> {
         Ok(loaded.map(|loaded| loaded.policy).map_err(|_| Missing::Policy))
     }
 
-    /// A call as it was decided. `reads`: a rule of the guard that decides again reads the conversation.
+    /// A call as it was decided. `reads`: what the guard that decides again reads of what was heard.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn trace(&mut self, call: &Record, reads: bool) -> Result<Maybe<Retraced>, StoreError> {
+    pub fn trace(&mut self, call: &Record, reads: Hearing) -> Result<Maybe<Retraced>, StoreError> {
         let context = match self.context(call)? {
             Ok(context) => context,
             Err(why) => return Ok(Err(why)),
@@ -284,8 +290,8 @@ impl<'s, S: Source> Retracer<'s, S> {
                 Err(why) => return Ok(Err(why)),
             }
         }
-        let messages = match self.messages(call, &context, reads)? {
-            Ok(messages) => messages,
+        let heard = match self.heard(call, &context, reads)? {
+            Ok(heard) => heard,
             Err(why) => return Ok(Err(why)),
         };
         inputs.decision.policy = context.digest;
@@ -297,10 +303,8 @@ impl<'s, S: Source> Retracer<'s, S> {
             arguments_start: inputs.start,
             listed: inputs.listed,
             facts,
-            window: context.window,
-            messages,
-            unheard: None,
-            made: Vec::new(),
+            session: heard,
+            is_made: inputs.decision.was_made,
             is_monitoring: context.is_monitoring,
             rust_rules: context.rust_rules.clone(),
             decision: inputs.decision,
@@ -308,13 +312,13 @@ impl<'s, S: Source> Retracer<'s, S> {
         Ok(Ok(Retraced { trace, has_findings: inputs.has_findings }))
     }
 
-    /// What the session had heard, as far as its window keeps it.
-    fn messages(
+    /// The session with what it had heard, as far as its window keeps it.
+    fn heard(
         &mut self,
         call: &Record,
         context: &Context,
-        reads: bool,
-    ) -> Result<Maybe<Messages>, StoreError> {
+        reads: Hearing,
+    ) -> Result<Maybe<Session>, StoreError> {
         let heard = match call.value("heard") {
             None => 0,
             // A number below zero would be a huge one, and reading on from there no less.
@@ -323,8 +327,9 @@ impl<'s, S: Source> Retracer<'s, S> {
                 None => return Ok(Err(Missing::Unreadable("heard".into()))),
             },
         };
-        if !reads || heard == 0 {
-            return Ok(Ok(Vec::new()));
+        let empty = Session::new(context.window).knowing_user(context.knows_user);
+        if reads == Hearing::Nothing || heard == 0 {
+            return Ok(Ok(empty));
         }
         let most = match context.window.max_messages {
             0 => OUTPUTS_MAX,
@@ -344,32 +349,89 @@ impl<'s, S: Source> Retracer<'s, S> {
             return Ok(Err(Missing::Heard));
         }
         // What has left the window before then leaves it here too: what is kept is always the end of what was said.
-        let mut session = Session::new(context.window);
+        let mut session = empty.having_heard(gone);
         for output in outputs {
-            match self.said(output)? {
-                Ok((tool, text)) => session.tool_output(&tool, &text),
+            match self.said(output, reads)? {
+                Ok((Some(origin), _, text)) if origin.kind == OutputKind::Form => {
+                    session.filled_in(&origin.name, text);
+                }
+                Ok((Some(origin), _, text)) => session.output(origin, text),
+                Ok((None, role, text)) => session.push(role, text),
                 Err(why) => return Ok(Err(why)),
             }
         }
-        Ok(Ok(session.messages().map(|(role, text)| (role, text.to_owned())).collect()))
+        Ok(Ok(session))
     }
 
-    fn said(&mut self, output: Output) -> Result<Maybe<(String, String)>, StoreError> {
-        let tool = match output.call {
-            Some(call) => self.record(call)?.and_then(|call| call.text("tool").map(str::to_owned)),
-            None => None,
-        };
-        let tool = tool.unwrap_or_else(|| "?".to_owned());
+    fn said(&mut self, output: Output, reads: Hearing) -> Result<Maybe<Said>, StoreError> {
         let Some(record) = self.record(output.seq)? else { return Ok(Err(Missing::NoRecord(output.seq))) };
-        if record.text("how") == Some("error") {
-            // An answer without a result says nothing, and is counted as heard all the same.
-            return Ok(Ok((tool, String::new())));
+        if record.kind() == "message" {
+            return self.message(&record);
+        }
+        let origin = match self.origin(output.call, &record, reads)? {
+            Ok(origin) => origin,
+            Err(why) => return Ok(Err(why)),
+        };
+        let said = |text: String| Ok((Some(origin), Some(Role::Tool), text));
+        let is_error = record.text("how") == Some("error");
+        if is_error && record.text("heard_as").is_none() {
+            // What it said was not heard then, and it is counted as heard all the same.
+            return Ok(said(String::new()));
         }
         let field = if record.commitment("text").is_some() { "text" } else { "result" };
-        Ok(self.content(&record, field)?.map(|kept| {
+        Ok(self.content(&record, field)?.and_then(|kept| {
             let text = kept.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-            (tool, if field == "text" { text } else { parse::said(&text) })
+            said(match field {
+                "text" => text,
+                _ if is_error => crate::messages::heard_error(&text),
+                _ => crate::messages::heard_text(&text),
+            })
         }))
+    }
+
+    /// What was said in the conversation, or came by another way than a call's answer.
+    fn message(&mut self, record: &Record) -> Result<Maybe<Said>, StoreError> {
+        if record.value("name_sha256").is_some() {
+            return Ok(Err(Missing::Clipped("name")));
+        }
+        let name = record.text("name").unwrap_or_default();
+        let origin = record.text("from").and_then(OutputKind::named).map(|kind| Origin::new(kind, name));
+        let role = record.text("role").and_then(Role::named);
+        Ok(self.content(record, "text")?.map(|kept| {
+            let text = kept.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+            (origin, role, text)
+        }))
+    }
+
+    /// Where the output of a call comes from.
+    fn origin(
+        &mut self,
+        call: Option<u64>,
+        end: &Record,
+        reads: Hearing,
+    ) -> Result<Maybe<Origin>, StoreError> {
+        let call = match call {
+            Some(call) => self.record(call)?,
+            None => None,
+        };
+        let Some(call) = call else { return Ok(Ok(Origin::new(OutputKind::Unread, "?"))) };
+        let kind = match end.text("how") {
+            Some("error" | "tool error") => OutputKind::Error,
+            _ => OutputKind::Result,
+        };
+        let origin = Origin::new(kind, call.text("tool").unwrap_or("?"));
+        if reads < Hearing::Sources {
+            return Ok(Ok(origin));
+        }
+        let origin = match call.count("definition") {
+            Some(seq) => match self.text(seq)? {
+                Ok(text) => origin.read_only(read_only(text)),
+                Err(why) => return Ok(Err(why)),
+            },
+            None => origin,
+        };
+        let field = if call.commitment("edited").is_some() { "edited" } else { "arguments" };
+        Ok(self.content(&call, field)?.map(|arguments| Origin { arguments, ..origin }))
     }
 
     /// A content as it is kept, whatever was taken out of it before; `None` where the record has none of that name.
@@ -404,6 +466,12 @@ impl<'s, S: Source> Retracer<'s, S> {
         let is_redacted = self.session(record)?.is_some_and(|session| session.is_redacted);
         Ok(Contents::of(self.source, record, is_redacted)?.content(record, field))
     }
+}
+
+fn read_only(definition: Bytes) -> Option<bool> {
+    let definition =
+        Document::read(definition, &Limits { depth: Limits::DEPTH_MAX, ..Limits::default() }).ok()?;
+    crate::catalogue::read_only(definition.root())
 }
 
 #[cfg(all(test, feature = "sqlite"))]

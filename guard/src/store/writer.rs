@@ -59,7 +59,7 @@ struct Written {
     texts: HashMap<TextKey, u64>,
     contexts: HashMap<Hash, u64>,
     /// The context of the guard that decided last, which most often decides next.
-    last: Option<(Arc<Guard>, Window, u64)>,
+    last: Option<(Arc<Guard>, (Window, bool), u64)>,
     /// Of each tool the definition that counted last.
     definitions: HashMap<String, (Arc<Document>, u64)>,
 }
@@ -203,6 +203,7 @@ impl Writer {
                 }
             }
             Event::Frame(frame) => entries::frame(frame, session, self.keep),
+            Event::Heard(message) => entries::message(message, session, self.keep),
             Event::Method(method) => entries::method(method, session, self.keep),
         };
         to.append(&with_flow(entry, flow), time)?;
@@ -253,7 +254,7 @@ impl Writer {
     ) -> Result<u64, StoreError> {
         if let Some((guard, window, context)) = &self.now.last
             && Arc::ptr_eq(guard, &call.guard)
-            && *window == call.window
+            && *window == (call.window, call.knows_user)
         {
             return Ok(*context);
         }
@@ -267,6 +268,7 @@ impl Writer {
         let Window { max_messages, max_chars } = call.window;
         let rules = call.guard.rust_rules().iter().map(|rule| rule.name.as_str());
         let entry = entry.text("mode", mode).raw("window", &format!("[{max_messages},{max_chars}]"));
+        let entry = entry.flag("knows_user", call.knows_user);
         let entry = entry.texts("rust_rules", rules);
         let facts = super::content::facts(call.guard.facts());
         let key = hash(entry.body(0, 0, &[]).as_bytes());
@@ -277,7 +279,7 @@ impl Writer {
         };
         let now = self.change();
         now.contexts.insert(key, context);
-        now.last = Some((Arc::clone(&call.guard), call.window, context));
+        now.last = Some((Arc::clone(&call.guard), (call.window, call.knows_user), context));
         Ok(context)
     }
 

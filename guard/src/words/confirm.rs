@@ -18,6 +18,8 @@ pub struct Wanted<'a> {
     pub value: Value<'a>,
     /// Other words for it: the name of the record that an id stands for.
     pub words: Vec<String>,
+    /// How it is looked for, where not as the others.
+    pub matcher: Option<Matcher>,
     /// It need not stand in the accepted message if the user or the assistant named it earlier.
     pub may_be_earlier: bool,
 }
@@ -61,7 +63,7 @@ pub fn wanted<'a>(arguments: Value<'a>) -> Vec<Wanted<'a>> {
 /// A value that must stand in the accepted message, as it is or as a person would write it.
 #[must_use]
 pub fn named(path: String, value: Value<'_>) -> Wanted<'_> {
-    Wanted { path, value, words: other_words(value), may_be_earlier: false }
+    Wanted { path, value, words: other_words(value), matcher: None, may_be_earlier: false }
 }
 
 /// Names of what stands for a record.
@@ -147,6 +149,7 @@ pub fn confirmed(
 /// The value itself, and the other words for it.
 fn ways(wanted: &Wanted<'_>, matcher: &Matcher) -> Vec<Sought> {
     let nocase = Matcher::from(Match::Nocase);
+    let matcher = wanted.matcher.as_ref().unwrap_or(matcher);
     let words = wanted.words.iter().map(|words| Sought::text(&nocase, words));
     std::iter::once(Sought::new(matcher, wanted.value)).chain(words).collect()
 }

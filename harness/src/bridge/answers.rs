@@ -7,7 +7,8 @@ use framegate_guard::cel::Budget;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::ledger::Settled;
 use framegate_guard::look::fold;
-use framegate_guard::messages::{as_written, heard_text};
+use framegate_guard::messages::{as_written, heard_error, heard_text};
+use framegate_guard::session::{Origin, OutputKind};
 use framegate_guard::store::event::{Event, FrameRecord, FrameSent, How, Peer};
 use framegate_guard::{Guard, MethodCall};
 use framegate_pump::{Edits, Frame, Hold, HoldKind, Request, RpcError, Verdict};
@@ -214,7 +215,7 @@ impl Inner {
             let sent = self.open().remove(&request.head().ticket)?;
             let edits = edits(&sent);
             let reads = self.guard().reads_conversation();
-            let heard = reads.then(|| self.heard(&sent.tool, &text_of(frame))).flatten();
+            let heard = reads.then(|| self.heard(self.origin(&sent, frame), text_of(frame))).flatten();
             self.note_end(&sent, How::Task, Some((frame, edits.as_ref())), heard);
             let mut tasks = self.tasks();
             if tasks.len() < TASKS_MAX {
@@ -262,7 +263,7 @@ impl Inner {
     pub(super) fn heard_unread(&self, frame: &Frame) {
         if frame.body().trim_ascii_start().starts_with(b"{") && self.guard().reads_conversation() {
             let text = as_written(&String::from_utf8_lossy(frame.body()));
-            let Some(heard) = self.heard("?", &text) else { return };
+            let Some(heard) = self.heard(Origin::new(OutputKind::Unread, "?"), text.clone()) else { return };
             self.ledger.note(Event::Frame(FrameRecord {
                 from: Peer::Server,
                 method: String::new(),
@@ -280,13 +281,24 @@ impl Inner {
     }
 
     /// The running number under which it was heard, if there was anything to hear.
-    fn heard(&self, tool: &str, text: &str) -> Option<u64> {
+    fn heard(&self, origin: Origin, text: String) -> Option<u64> {
         if text.is_empty() {
             return None;
         }
         let mut session = self.session();
-        Arc::make_mut(&mut *session).tool_output(tool, text);
+        Arc::make_mut(&mut *session).output(origin, text);
         Some(session.heard())
+    }
+
+    /// Where the output of a call comes from: the same is put together from its record.
+    fn origin(&self, sent: &Sent, frame: &Frame) -> Origin {
+        let kind = match ended(&outcome(frame.body())).1 {
+            How::Error | How::ToolError => OutputKind::Error,
+            _ => OutputKind::Result,
+        };
+        let arguments = sent.receipt.as_ref().map(|receipt| receipt.decision.arguments.clone());
+        let origin = Origin::new(kind, &sent.tool).read_only(self.guard().is_read_only(&sent.tool));
+        Origin { arguments, ..origin }
     }
 
     /// Reads a result where something depends on it: rules over the conversation, a schema of the results.
@@ -294,8 +306,9 @@ impl Inner {
         let guard = self.guard();
         let has_schema = guard.has_output_schema(&sent.tool) && frame.len() <= OUTPUT_BYTES_MAX;
         let heard = guard.reads_conversation().then(|| {
+            let (origin, text) = (self.origin(sent, frame), text_of(frame));
             let mut session = self.session();
-            Arc::make_mut(&mut *session).tool_output(&sent.tool, &text_of(frame));
+            Arc::make_mut(&mut *session).output(origin, text);
             session.heard()
         });
         if has_schema {
@@ -410,7 +423,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 fn ended(outcome: &str) -> (Settled, How) {
     match outcome {
         "tool error" => (Settled::Failed, How::ToolError),
-        "asks for input" => (Settled::Done, How::Asks),
+        // It was not made: it comes again, with what was asked for.
+        "asks for input" => (Settled::Failed, How::Asks),
         _ if outcome.starts_with("error") => (Settled::Failed, How::Error),
         _ => (Settled::Done, How::Done),
     }
@@ -457,5 +471,9 @@ fn text_of(frame: &Frame) -> String {
     let Some(answer) = Answer::read(frame.body()) else {
         return as_written(&String::from_utf8_lossy(frame.body()));
     };
-    answer.result.map_or_else(String::new, |result| heard_text(result.get()))
+    match (answer.error, answer.result) {
+        (Some(error), _) => heard_error(error.get()),
+        (None, Some(result)) => heard_text(result.get()),
+        (None, None) => String::new(),
+    }
 }

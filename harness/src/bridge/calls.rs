@@ -362,6 +362,7 @@ impl Heard<'_> {
             without_policy,
             window: self.session.window(),
             heard: self.session.heard(),
+            knows_user: self.session.knows_user(),
             decision: Arc::clone(decision),
             arguments: self.arguments.map(|value| value.document().source().slice(value.span())),
             start: self.arguments.map_or(0, |value| value.span().start),

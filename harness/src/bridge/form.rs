@@ -135,6 +135,7 @@ impl Inner {
         let asked = basis.filling.asked + 1;
         let (outcome, note, read, filling) = match filled {
             Ok((fill, filled)) => {
+                self.heard_form(&guard, &tool, &answer);
                 let filling = Filling { fill: Some(fill), asked, ..Filling::default() };
                 ("filled in", String::new(), Arc::new(filled), filling)
             }

@@ -7,12 +7,14 @@ use std::time::Instant;
 use bytes::Bytes;
 use framegate_guard::Guard;
 use framegate_guard::form::Form;
-use framegate_guard::json::Document;
-use framegate_guard::store::event::{ApprovalRecord, EndRecord, Event, FormRecord, How};
+use framegate_guard::json::{Document, Limits};
+use framegate_guard::messages::{Role, result_text};
+use framegate_guard::session::OutputKind;
+use framegate_guard::store::event::{ApprovalRecord, EndRecord, Event, FormRecord, HeardRecord, How};
 
 use super::ends::micros;
 use super::shared::Inner;
-use crate::approve::{Filled, FormQuestion};
+use crate::approve::{Filled, FormAnswer, FormQuestion};
 use crate::redact::MARK;
 
 /// A form, for the record.
@@ -80,6 +82,31 @@ impl Inner {
             // A reason may quote what did not fit.
             note: crate::redact::without(note, &secrets),
             form: Some(FormRecord { names, question, answer }),
+        }));
+    }
+
+    /// What a person gave is the user's words from here on: what they were asked for, but for what looks like a
+    /// credential, which is not kept.
+    pub(super) fn heard_form(&self, guard: &Guard, tool: &str, answer: &FormAnswer) {
+        if !guard.reads_conversation() {
+            return;
+        }
+        let shown = shown(guard, tool, &answer.content)
+            .0
+            .and_then(|text| Document::read(text, &Limits::default()).ok());
+        let Some(shown) = shown else { return };
+        let asked =
+            shown.root().members().filter(|(name, _)| answer.form.names().iter().any(|asked| asked == name));
+        let lines = asked.map(|(name, value)| format!("{name}: {}", result_text(None, Some(value))));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let mut session = self.session();
+        Arc::make_mut(&mut *session).filled_in(tool, text.clone());
+        let (number, origin) = (session.heard(), Some((OutputKind::Form, tool.to_owned())));
+        self.ledger.note(Event::Heard(HeardRecord {
+            number,
+            role: Some(Role::User),
+            origin,
+            text: text.into(),
         }));
     }
 

@@ -120,6 +120,7 @@ impl Bridge {
         let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates, ask } =
             settings;
         let inner = Inner {
+            session: Mutex::new(Arc::new(Session::new(guard.policy().window()))),
             guard: RwLock::new(Arc::new(guard)),
             ledger,
             asking: AskState::new(ask, &key)?,
@@ -129,7 +130,6 @@ impl Bridge {
             noise: noise.map(DivertNoise),
             without_policy,
             annotates,
-            session: Mutex::default(),
             injector: OnceLock::new(),
             opening: Mutex::default(),
             listed: watch::Sender::default(),

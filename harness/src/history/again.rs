@@ -15,7 +15,7 @@ use framegate_guard::store::StoreError;
 use framegate_guard::store::read::Record;
 use framegate_guard::store::retrace::{Context, Maybe, Missing, Retraced, Retracer};
 use framegate_guard::trace::{Difference, Replayed};
-use framegate_guard::{Facts, Guard, Outcome};
+use framegate_guard::{Facts, Guard, Hearing, Outcome};
 
 use super::call::{RecordedCall, RowKind};
 use super::file::RecordFile;
@@ -92,7 +92,7 @@ impl<'f> Replayer<'f> {
                     self.listen(&call)?;
                     take(self, call)?;
                 }
-                RowKind::End | RowKind::Frame => self.retracer.see(&row.record()?),
+                RowKind::End | RowKind::Frame | RowKind::Message => self.retracer.see(&row.record()?),
                 RowKind::Approval | RowKind::Aside | RowKind::Close | RowKind::Other => {}
             }
         }
@@ -110,11 +110,14 @@ impl<'f> Replayer<'f> {
             Err(why) => return Ok(Err(why)),
         };
         let is_unheard = call.count("session").is_some_and(|session| self.unheard.contains(&session));
-        let mut retraced = match self.retracer.trace(call, guard.reads_conversation() && !is_unheard)? {
+        let reads = if is_unheard { Hearing::Nothing } else { guard.hearing() };
+        let mut retraced = match self.retracer.trace(call, reads)? {
             Ok(retraced) => retraced,
             Err(why) => return Ok(Err(why)),
         };
-        retraced.trace.unheard = is_unheard.then(|| UNHEARD.to_owned());
+        if is_unheard {
+            retraced.trace.session.set_unheard(UNHEARD);
+        }
         if let Some(reach) = &mut self.reach {
             reach.see(&retraced.trace);
         }

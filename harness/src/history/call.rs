@@ -157,6 +157,8 @@ pub(crate) enum RowKind {
     Close,
     End,
     Frame,
+    /// Said in the conversation, or fetched beside calls.
+    Message,
     Other,
 }
 
@@ -175,6 +177,7 @@ impl RowKind {
             Some("close") => RowKind::Close,
             Some("end") => RowKind::End,
             Some("frame") => RowKind::Frame,
+            Some("message") => RowKind::Message,
             Some("gap" | "method") => RowKind::Aside,
             _ => RowKind::Other,
         }
@@ -215,7 +218,7 @@ impl Backwards {
                 Ok(None)
             }
             RowKind::Aside | RowKind::Frame => RecordedCall::aside(row),
-            RowKind::Close | RowKind::Other => Ok(None),
+            RowKind::Close | RowKind::Message | RowKind::Other => Ok(None),
         }
     }
 }
@@ -258,7 +261,7 @@ impl Forwards {
                 Ok(left)
             }
             RowKind::Aside | RowKind::Frame => Ok(RecordedCall::aside(row)?.into_iter().collect()),
-            RowKind::Other => Ok(Vec::new()),
+            RowKind::Message | RowKind::Other => Ok(Vec::new()),
         }
     }
 

@@ -115,6 +115,8 @@ impl Contents {
             changes,
             arguments: sent,
             call: CallKey::of(tool, read.root()),
+            made_as: CallKey::of(tool, read.root()),
+            was_made: call.flag("made"),
             answers: self.parsed::<Answers>(call, "answers", parse::answers)?,
             policy: [0; 32],
             approval,

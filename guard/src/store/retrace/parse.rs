@@ -67,6 +67,7 @@ fn quoted(value: &Value) -> Option<Evidence> {
         start: place("start")?,
         end: place("end")?,
         source: text("source")?,
+        message: value.get("message").and_then(Value::as_u64),
     })
 }
 
@@ -81,10 +82,14 @@ fn effect(name: &str) -> Option<Effect> {
 
 fn next(name: &str) -> Option<NextStep> {
     Some(match name {
+        "ask_first" => NextStep::AskFirst,
+        "confirm_first" => NextStep::ConfirmFirst,
         "do_not_repeat" => NextStep::DoNotRepeat,
         "fix_arguments" => NextStep::FixArguments,
         "nobody_to_ask" => NextStep::NobodyToAsk,
         "not_evaluated" => NextStep::NotEvaluated,
+        "not_follow" => NextStep::NotFollow,
+        "not_from_tools" => NextStep::NotFromTools,
         "not_offered" => NextStep::NotOffered,
         "tell_user" => NextStep::TellUser,
         "use_as_written" => NextStep::UseAsWritten,
@@ -140,9 +145,4 @@ pub(super) fn approval(bytes: &[u8]) -> Option<Approval> {
         call_id: text("call_id"),
         findings: findings.collect::<Option<_>>()?,
     })
-}
-
-/// What of a result went into the conversation.
-pub(super) fn said(result: &str) -> String {
-    crate::messages::heard_text(result)
 }

@@ -40,7 +40,7 @@ fn a_session_that_heard_less_than_nothing_is_not_recomputable() {
         let mut retracer = Retracer::new(&reader);
         let call = reader.row(seq).unwrap().unwrap().record().unwrap();
         retracer.see(&call);
-        let why = retracer.trace(&call, true).unwrap().unwrap_err();
+        let why = retracer.trace(&call, crate::Hearing::Sources).unwrap().unwrap_err();
         assert!(matches!(why, Missing::Heard | Missing::Unreadable(_)), "{heard}: {why}");
     }
 }
@@ -115,7 +115,7 @@ fn replayed(written: &Written, seq: u64) -> Result<(Outcome, Vec<String>), Missi
     let context = retracer.context(&record).unwrap()?;
     let policy = retracer.policy(&context).unwrap()?;
     let guard = Guard::new(policy, "files", Facts::default());
-    let retraced = retracer.trace(&record, guard.reads_conversation()).unwrap()?;
+    let retraced = retracer.trace(&record, guard.hearing()).unwrap()?;
     let replayed = guard.replay(&retraced.trace).unwrap();
     Ok((replayed.decision.outcome, replayed.differences.iter().map(ToString::to_string).collect()))
 }
@@ -193,7 +193,7 @@ fn what_is_missing_is_named_and_not_looked_up() {
         written.add(call("deny").content("arguments", ALLOWED.into()).committed("findings", "[]".into()));
     let reader = written.reader();
     let record = reader.row(seq).unwrap().unwrap().record().unwrap();
-    assert!(!Retracer::new(&reader).trace(&record, false).unwrap().unwrap().has_findings);
+    assert!(!Retracer::new(&reader).trace(&record, crate::Hearing::Nothing).unwrap().unwrap().has_findings);
     let seq = written.add(call("deny").texts("failed", ["listing"].into_iter()));
     assert_eq!(replayed(&written, seq), Err(Missing::Unjudged("listing".into())));
     let lost = Entry::new("call").number("session", SESSION).number("context", 99).text("tool", "read");

@@ -1,0 +1,174 @@
+//! `user_confirmed`: the user said yes to a message that names what the call will do.
+
+use std::collections::BTreeMap;
+
+use super::env::CallEnv;
+use super::values;
+use crate::cel::{self, Budget, Env, Expression, Failure};
+use crate::finding::{Effect, Finding, NextStep};
+use crate::ground::Matcher;
+use crate::json::{Kind, Value};
+use crate::policy::Provenance;
+use crate::policy::provenance::Confirm;
+use crate::session::Kept;
+use crate::words::{self, Said, WANTED_MAX, Wanted};
+
+/// The check's name.
+pub(crate) const NAME: &str = "user_confirmed";
+
+/// Values that a reason tells.
+const TOLD_MAX: usize = 8;
+
+/// Judges the conversation.
+pub(crate) fn check(env: &CallEnv<'_>, options: &Provenance, findings: &mut Vec<Finding>) {
+    let Some(confirm) = &options.confirm else { return };
+    let unevaluated = |why: &str| Finding::new(NAME, Effect::Unevaluated, NextStep::NotEvaluated, why);
+    if !env.session.knows_user() {
+        let why = "nobody told what the user said, so whether they confirmed it is not known";
+        findings.push(unevaluated(why));
+        return;
+    }
+    let mut wanted = wanted(env, options, confirm);
+    if wanted.len() > WANTED_MAX {
+        findings.push(unevaluated(&format!("the call has more than {WANTED_MAX} values to be confirmed")));
+        return;
+    }
+    let unknown = add_names(env, confirm, &mut wanted);
+    let kept: Vec<&Kept> = env.session.messages().collect();
+    let said: Vec<Said<'_>> =
+        kept.iter().map(|kept| Said { role: kept.role(), text: kept.prepared() }).collect();
+    let confirmed = words::confirmed(&said, &wanted, &confirm.matcher, confirm.last);
+    if confirmed.is_confirmed() {
+        return;
+    }
+    let yes = confirmed.pair.and_then(|(_, yes)| kept.get(yes));
+    let reason = reason(confirm, yes.copied(), &wanted, &confirmed.missing);
+    // What is not known to be named otherwise may be.
+    let unknown = unknown.filter(|(path, _)| yes.is_some() && confirmed.missing.contains(path));
+    findings.push(match unknown {
+        Some((_, why)) => unevaluated(&format!("{reason}, and its other names are unknown: {why}")),
+        None => Finding::new(NAME, confirm.otherwise.into(), NextStep::ConfirmFirst, reason),
+    });
+}
+
+fn reason(confirm: &Confirm, yes: Option<&Kept>, wanted: &[Wanted<'_>], missing: &[String]) -> String {
+    let Some(yes) = yes else {
+        let within = match confirm.last {
+            Some(1) => " in their last message".to_owned(),
+            Some(last) => format!(" in their last {last} messages"),
+            None => String::new(),
+        };
+        return format!("not confirmed: the user has not said yes to any message of the assistant's{within}");
+    };
+    let is_missing = |wanted: &&Wanted<'_>| missing.contains(&wanted.path);
+    let shown = |wanted: &Wanted<'_>| values::named(&wanted.path, wanted.value);
+    let mut told: Vec<String> = wanted.iter().filter(is_missing).take(TOLD_MAX).map(shown).collect();
+    if missing.len() > TOLD_MAX {
+        told.push(format!("and {} more", missing.len() - TOLD_MAX));
+    }
+    let number = yes.number();
+    format!("not confirmed: what the user said yes to (message {number}) does not name {}", told.join(", "))
+}
+
+/// The values that must be named: those of the listed arguments, else each text and number that is sent.
+fn wanted<'a>(env: &CallEnv<'a>, options: &Provenance, confirm: &Confirm) -> Vec<Wanted<'a>> {
+    let mut all: Vec<Wanted<'a>> = match &confirm.arguments {
+        Some(names) => {
+            let values = names.iter().flat_map(|name| values::of(env.arguments, name));
+            let counts = |value: Value<'_>| value.kind() != Kind::Bool && !values::is_blank(value);
+            values
+                .filter(|named| counts(named.value))
+                .take(WANTED_MAX + 1)
+                .map(|named| words::named(named.path, named.value))
+                .collect()
+        }
+        None => words::wanted(env.arguments),
+    };
+    for wanted in &mut all {
+        let matcher = by_argument(&confirm.matchers, &wanted.path).copied();
+        // How an argument's numbers are written is said once.
+        let ground = by_argument(&options.ground.named, &wanted.path);
+        let locale = ground.and_then(|ground| ground.matcher.locale);
+        let matcher = matcher.unwrap_or(confirm.matcher);
+        wanted.matcher = Some(Matcher { locale: matcher.locale.or(locale), ..matcher });
+    }
+    all
+}
+
+/// Adds the names that expressions give. The first value whose names are unknown, and why.
+fn add_names(env: &CallEnv<'_>, confirm: &Confirm, wanted: &mut [Wanted<'_>]) -> Option<(String, String)> {
+    let mut unknown = None;
+    let mut budget = Budget::default();
+    for wanted in wanted {
+        let naming = by_argument(&confirm.named, &wanted.path).and_then(|naming| naming.expression());
+        match naming.map(|naming| names(naming, env, wanted.value, &mut budget)) {
+            Some(Ok(names)) => wanted.words.extend(names),
+            // A value without another name must be named itself.
+            Some(Err(failure)) if failure.unknown && unknown.is_none() => {
+                unknown = Some((wanted.path.clone(), failure.message));
+            }
+            Some(Err(_)) | None => {}
+        }
+    }
+    unknown
+}
+
+/// What is said of a path, or of the argument it leads into.
+fn by_argument<'m, T>(all: &'m BTreeMap<String, T>, path: &str) -> Option<&'m T> {
+    let plain = values::without_positions(path);
+    all.get(path).or_else(|| all.get(&plain)).or_else(|| all.get(plain.split('.').next()?))
+}
+
+/// The variables of a rule, and `value`.
+struct Naming<'e, 'a> {
+    env: &'e CallEnv<'a>,
+    value: Value<'e>,
+}
+
+impl Env for Naming<'_, '_> {
+    fn variable(&self, name: &str) -> Option<cel::Value<'_>> {
+        if name == "value" { Some(cel::Value::Json(self.value)) } else { self.env.variable(name) }
+    }
+
+    fn member(&self, variable: &str, name: &str) -> Option<cel::Value<'_>> {
+        self.env.member(variable, name)
+    }
+
+    fn expression(&self, variable: &str, name: &str) -> Option<&Expression> {
+        self.env.expression(variable, name)
+    }
+
+    fn world(&self) -> &dyn crate::world::World {
+        self.env.world()
+    }
+
+    fn with_defaults<'b>(&'b self, arguments: cel::Value<'b>) -> Result<cel::Value<'b>, Failure> {
+        self.env.with_defaults(arguments)
+    }
+}
+
+fn names(
+    naming: &Expression,
+    env: &CallEnv<'_>,
+    value: Value<'_>,
+    budget: &mut Budget,
+) -> Result<Vec<String>, Failure> {
+    let env = Naming { env, value };
+    match naming.evaluate(&env, budget)? {
+        cel::Value::List(items) => items.iter().map(word).collect(),
+        cel::Value::Json(list) if list.kind() == Kind::Array => {
+            list.items().map(|item| word(&cel::Value::Json(item))).collect()
+        }
+        one => Ok(vec![word(&one)?]),
+    }
+}
+
+fn word(value: &cel::Value<'_>) -> Result<String, Failure> {
+    match (value.as_str(), value.as_number()) {
+        (Some(text), _) => Ok(text.to_owned()),
+        (None, Some(number)) => Ok(number.to_string()),
+        (None, None) => {
+            Err(Failure::error(format!("another name is a text or a number, not {}", value.kind())))
+        }
+    }
+}

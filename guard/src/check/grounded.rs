@@ -1,0 +1,95 @@
+//! `arguments_grounded`: what `ground` names is written in the conversation, by somebody whose words count.
+
+use super::trail::{Traced, Trail};
+use super::values::VALUES_MAX;
+use crate::finding::{Effect, Finding, NextStep};
+use crate::policy::Provenance;
+use crate::policy::provenance::{From, Ground, ToolValues};
+use crate::session::Session;
+
+/// The check's name.
+pub(crate) const NAME: &str = "arguments_grounded";
+
+/// Values that a reason tells; the others are counted.
+const TOLD_MAX: usize = 8;
+
+/// Judges what was looked for.
+pub(crate) fn check(trail: &Trail<'_>, options: &Provenance, session: &Session, findings: &mut Vec<Finding>) {
+    let unevaluated = |why: String| Finding::new(NAME, Effect::Unevaluated, NextStep::NotEvaluated, why);
+    if trail.is_cut {
+        let why = format!("the call has more than {VALUES_MAX} values that must be in the conversation");
+        findings.push(unevaluated(why));
+    }
+    for name in trail.values.iter().filter(|traced| traced.is_missing()).filter_map(|traced| traced.broke) {
+        findings.push(unevaluated(format!("the matcher `{name}` panicked")));
+    }
+    let goes_to_a_person =
+        |traced: &Traced<'_>| traced.by_tool.is_some() && options.tool_values == ToolValues::Ask;
+    let missing = trail.values.iter().filter(|traced| traced.is_missing() && traced.broke.is_none());
+    let (unknown, missing): (Vec<_>, Vec<_>) = missing
+        .filter(|traced| !goes_to_a_person(traced))
+        .partition(|traced| !session.knows_user() && traced.ground.from.user && !traced.is_blank);
+    if let Some(reason) =
+        told(&unknown, "nobody told what the user said, so whether these are theirs is not known")
+    {
+        findings.push(unevaluated(reason));
+    }
+    let groups = grouped(&missing);
+    for (ground, group) in groups {
+        let Some(reason) = told(&group, &nowhere(ground)) else { continue };
+        let evidence =
+            group.iter().filter_map(|traced| Some(traced.by_tool.as_ref()?.evidence(&traced.named.path)));
+        findings.push(Finding {
+            evidence: evidence.collect(),
+            ..Finding::new(NAME, ground.otherwise.into(), NextStep::UseAsWritten, reason)
+        });
+    }
+}
+
+/// Those whose values count in the same words, in the order of the first of each.
+fn grouped<'t, 'a>(missing: &[&'t Traced<'a>]) -> Vec<(Ground, Vec<&'t Traced<'a>>)> {
+    let mut groups: Vec<(Ground, Vec<&Traced<'a>>)> = Vec::new();
+    for traced in missing {
+        let ground = traced.ground;
+        let same = |(other, _): &&mut (Ground, Vec<_>)| {
+            (other.from, other.last, other.otherwise) == (ground.from, ground.last, ground.otherwise)
+        };
+        match groups.iter_mut().find(same) {
+            Some((_, group)) => group.push(traced),
+            None => groups.push((ground, vec![traced])),
+        }
+    }
+    groups
+}
+
+fn nowhere(ground: Ground) -> String {
+    let whose = if ground.from == From::default() {
+        "not in the conversation".to_owned()
+    } else {
+        let names: Vec<&str> = ground.from.names().collect();
+        let fact = if ground.from.facts { ", and no fact" } else { "" };
+        format!("not in the words of the {}{fact}", names.join(" or the "))
+    };
+    match ground.last {
+        Some(1) => format!("{whose}, of the user's only the last message counts"),
+        Some(last) => format!("{whose}, of the user's only the last {last} messages count"),
+        None => whose,
+    }
+}
+
+/// `HEAD: `to` "A", `n` 5 (empty)`
+fn told(values: &[&Traced<'_>], head: &str) -> Option<String> {
+    if values.is_empty() {
+        return None;
+    }
+    let one = |traced: &&Traced<'_>| match &traced.by_tool {
+        _ if traced.is_blank => format!("{} (empty)", traced.named.shown()),
+        Some(place) => format!("{} (only in {})", traced.named.shown(), place.shown()),
+        None => traced.named.shown(),
+    };
+    let mut all: Vec<String> = values.iter().take(TOLD_MAX).map(one).collect();
+    if values.len() > TOLD_MAX {
+        all.push(format!("and {} more", values.len() - TOLD_MAX));
+    }
+    Some(format!("{head}: {}", all.join(", ")))
+}
