@@ -13,6 +13,7 @@
 
 mod event;
 mod expect;
+mod provenance;
 mod report;
 mod stage;
 mod world;
@@ -25,7 +26,7 @@ use framegate_guard::form::Revision;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step, Stepped};
 use framegate_guard::policy::Policy;
-use framegate_guard::session::Session;
+use framegate_guard::session::{Origin, OutputKind, Session};
 use framegate_guard::world::World;
 use framegate_guard::{Call, Decision, Facts, Guard, Incomplete, Outcome};
 use framegate_pump::Frame;
@@ -82,8 +83,8 @@ impl Player {
     /// A session at its beginning.
     pub(crate) fn new(policy: Policy, server: &str, facts: Facts, world: Arc<dyn World>) -> Self {
         Self {
+            session: Session::new(policy.window()),
             guard: Guard::new(policy, server, facts),
-            session: Session::default(),
             world: Staged::new(world),
             ledger: MemoryLedger::default(),
             key: SessionKey { principal: "local".into(), name: server.to_owned() },
@@ -159,7 +160,9 @@ impl Player {
             let how = if is_error { Settled::Failed } else { Settled::Done };
             self.ledger.settle(&self.key, receipt.sequence, how).map_err(|failure| failure.to_string())?;
             if let Some(output) = output {
-                self.session.tool_output(&tool, &output);
+                let kind = if is_error { OutputKind::Error } else { OutputKind::Result };
+                let origin = Origin::new(kind, &tool).called_with(decision.arguments.clone());
+                self.session.output(origin.read_only(self.guard.is_read_only(&tool)), output);
             }
         }
         let (message, advice) = self.said(&decision);

@@ -10,7 +10,7 @@ use framegate_guard::refusal::OnFailure;
 use framegate_guard::{Guard, Outcome};
 use serde_json::{Value, json};
 
-use super::Decided;
+use super::{Decided, provenance};
 use crate::history::line::visible;
 
 impl Decided {
@@ -93,8 +93,12 @@ fn because(finding: &Finding) -> String {
 }
 
 fn evidence(evidence: &Evidence) -> Value {
-    let Evidence { about, quote, start, end, source } = evidence;
-    json!({ "about": about, "quote": quote, "start": start, "end": end, "source": source })
+    let Evidence { about, quote, start, end, source, message } = evidence;
+    let mut told = json!({ "about": about, "quote": quote, "start": start, "end": end, "source": source });
+    if let (Some(message), Some(members)) = (message, told.as_object_mut()) {
+        members.insert("message".to_owned(), (*message).into());
+    }
+    told
 }
 
 /// What holds for a tool: its options, and the rules that its calls pass through.
@@ -131,7 +135,7 @@ impl<'g> Options<'g> {
     /// The options alone; nothing for a tool that is not offered.
     pub(crate) fn options_json(&self) -> Value {
         let Some(options) = self.in_force() else { return Value::Null };
-        json!({
+        let mut all = json!({
             "arguments": arguments(options.arguments),
             "undeclared": undeclared(options.undeclared),
             "show_rules": options.show_rules,
@@ -142,7 +146,11 @@ impl<'g> Options<'g> {
             "mode": mode(self.mode(&options)),
             "missing": missing(options.missing()),
             "ask": ask(&options.ask),
-        })
+        });
+        if let Some(members) = all.as_object_mut() {
+            members.extend(provenance::json(&options.provenance));
+        }
+        all
     }
 
     /// Lines for people.
@@ -171,6 +179,7 @@ impl<'g> Options<'g> {
         if options.approve == Approve::Terminal {
             lines.push(format!("  approve terminal, remember {}", remember(options.remember)));
         }
+        lines.extend(provenance::text(&options.provenance));
         let rule = |check: framegate_guard::definition::CheckInfo| {
             format!("  rule {} (otherwise {}): {}", check.name, otherwise(check.on_failure), check.reason)
         };
