@@ -37,8 +37,9 @@ impl GuardCase {
                 let variants = neutral["variants"].as_array().cloned().unwrap_or_default();
                 let base = neutral["variant_base"].as_str().unwrap_or_default().to_owned();
                 let variant = variants.get(nth).and_then(Value::as_str).unwrap_or_default();
-                for item in neutral["client_frames"].as_array_mut().into_iter().flatten() {
-                    if let Some(reply) = item.get_mut("with") {
+                for (frames, key) in [("client_frames", "with"), ("server_frames", "reply")] {
+                    let items = neutral[frames].as_array_mut().into_iter().flatten();
+                    for reply in items.filter_map(|item| item.get_mut(key)) {
                         *reply = reply.as_str().unwrap_or_default().replace(&base, variant).into();
                     }
                 }
@@ -92,11 +93,8 @@ pub fn policy(guard: &Value) -> Result<String, String> {
     }
     let mut tools = serde_json::Map::new();
     for declared in guard["declare"].as_array().into_iter().flatten() {
-        let members = declared.as_object().ok_or("a declared tool is an object")?;
-        if members.len() != 1 {
-            return Err(format!("`{declared}` has more than a policy can say yet"));
-        }
-        tools.insert(declared["tool"].as_str().ok_or("a declared tool has a name")?.to_owned(), json!({}));
+        let name = declared["tool"].as_str().ok_or("a declared tool has a name")?;
+        tools.insert(name.to_owned(), options(declared)?);
     }
     let rules = guard["policies"].as_array().into_iter().flatten().enumerate();
     let rules = rules.map(|(at, rule)| self::rule(at, rule)).collect::<Result<Vec<_>, _>>()?;
@@ -106,6 +104,20 @@ pub fn policy(guard: &Value) -> Result<String, String> {
     let policy =
         json!({ "framegate": 1, "default": default, "invisible": invisible, "tools": tools, "rules": rules });
     Ok(format!("{policy:#}\n"))
+}
+
+fn options(declared: &Value) -> Result<Value, String> {
+    let mut options = serde_json::Map::new();
+    for (key, value) in declared.as_object().ok_or("a declared tool is an object")? {
+        let key = match key.as_str() {
+            "tool" => continue,
+            "ground" | "once" => key,
+            "injections" => "instructions",
+            _ => return Err(format!("`{declared}` has more than a policy can say yet")),
+        };
+        options.insert(key.to_owned(), value.clone());
+    }
+    Ok(options.into())
 }
 
 fn rule(at: usize, rule: &Value) -> Result<Value, String> {
@@ -163,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_a_policy_cannot_say_is_an_error() {
-        assert!(policy(&json!({ "declare": [{ "tool": "a", "once": true }] })).is_err());
+        assert!(policy(&json!({ "declare": [{ "tool": "a", "twice": true }] })).is_err());
         assert!(policy(&json!({ "declare": [], "escalate": "elicit" })).is_ok());
         assert!(policy(&json!({ "declare": [], "escalate": "terminal" })).is_err());
         assert!(policy(&json!({ "declare": [], "inject": [] })).is_err());

@@ -410,6 +410,36 @@ fn what_is_repaired_and_what_is_filled_in_go_together() {
 }
 
 #[test]
+fn what_a_person_fills_in_is_theirs_and_what_nobody_asked_for_is_not() {
+    let policy = format!("{POLICY}tools: {{ forecast: {{ ground: {{ city: {{ from: [user] }} }} }} }}\n");
+    let mut session = opened(&policy);
+    let guarded = &mut session.guarded;
+    guarded.send(&call("1", "forecast", r#"{"days":2}"#));
+    guarded.reply(&guarded.question(0), &content(r#"{"city":"Bonn","note":"Turin"}"#));
+    assert_eq!(text(&guarded.wait("1")), "ran forecast");
+    guarded.send(&call("2", "forecast", r#"{"days":3,"city":"Bonn"}"#));
+    assert_eq!(text(&guarded.wait("2")), "ran forecast", "also in another call");
+    // What else was said nobody knows, so it is for a person.
+    guarded.send(&call("3", "forecast", r#"{"days":3,"city":"Turin"}"#));
+    let question = guarded.question(1);
+    assert!(
+        question["params"]["message"].as_str().unwrap().contains("nobody told what the user said"),
+        "{question}"
+    );
+    guarded.reply(&question, DECLINE);
+    guarded.wait("3");
+    let file = session.folder.path().join("record.db");
+    session.guarded.end();
+    let said = std::process::Command::new(env!("CARGO_BIN_EXE_framegate-under-test"))
+        .arg("replay")
+        .arg(file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("4 decisions: 4 as recorded"), "{said}");
+}
+
+#[test]
 fn a_held_call_waits_alone_and_a_cancelled_one_withdraws_its_form() {
     let mut session = opened(POLICY);
     let guarded = &mut session.guarded;

@@ -29,7 +29,7 @@ macro_rules! cases {
 }
 
 // In the order of the topics: smuggling, batch, robustness, policy bypass, path policy, fail closed, refusal,
-// tool list, rug pull, schema, elicitation, approval.
+// tool list, rug pull, schema, elicitation, approval, taint, false positive, repeat.
 cases! {
     call_hides_behind_a_lone_carriage_return: "C065",
     same_key_twice_is_read_in_two_ways: "C066",
@@ -56,6 +56,10 @@ cases! {
     form_is_asked_of_a_client_with_urls_only: "C104",
     arguments_rewrite_the_question_about_them: "C105",
     approval_covers_the_next_calls_too: "C106",
+    instruction_outside_of_text_blocks_is_not_seen: "C107",
+    instruction_cut_over_two_blocks_is_not_seen: "C108",
+    harmless_text_holds_up_tools_that_it_does_not_concern: "C109",
+    lost_answer_lets_the_call_be_made_twice: "C110",
 }
 
 const BY_HAND: &[&str] = &["C069", "C071", "C075", "C076", "C078", "C082", "C098"];
@@ -65,6 +69,21 @@ fn every_guard_case_has_a_test() {
     let mut tested = [TESTED, BY_HAND].concat();
     tested.sort_unstable();
     assert_eq!(tested, files::GUARD_CASES);
+}
+
+/// C107, C108. Other places, and other letters, of the same text.
+#[test]
+fn instruction_is_seen_in_every_place_of_an_output() {
+    let variants = ["C107", "C108"].iter().flat_map(|case| GuardCase::load_variants(case).unwrap());
+    let mut count = 0;
+    for case in variants {
+        let outcome = case.play(&framegate_tests::wrapper!());
+        outcome.assert_ok();
+        let received = String::from_utf8_lossy(&outcome.received).into_owned();
+        assert!(received.contains("the output of `fetch` (message 1) says"), "{received}");
+        count += 1;
+    }
+    assert_eq!(count, 4);
 }
 
 /// The answers the client got, by their ids as JSON; other frames are left out.
