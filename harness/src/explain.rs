@@ -11,7 +11,7 @@
 //! A call goes through the strict reader of the bridge, inside the frame an MCP client would send, so that what
 //! `run` refuses as unreadable is refused here.
 
-mod event;
+pub(crate) mod event;
 mod expect;
 mod provenance;
 mod report;

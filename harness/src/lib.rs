@@ -45,6 +45,7 @@ mod child;
 mod client;
 mod clip;
 mod cmd;
+mod context;
 mod desk;
 mod exit;
 mod explain;
