@@ -167,6 +167,12 @@ impl Session {
         self.kept.iter().all(|kept| kept.is_prepared(to))
     }
 
+    /// Bytes that a decision would have to make ready first.
+    #[must_use]
+    pub fn unprepared_bytes(&self, to: Preparing) -> usize {
+        self.kept.iter().filter(|kept| !kept.is_prepared(to)).map(Kept::said_bytes).sum()
+    }
+
     /// What rules read as `conversation` and `user_request`.
     #[must_use]
     pub fn conversation(&self) -> Arc<Conversation> {

@@ -1,5 +1,6 @@
 //! What can be typed. Help, completions and the man page are made from these definitions.
 
+mod context;
 mod desk;
 
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::context::ContextArgs;
 pub(crate) use self::desk::{
     ApproveArgs, ApproverArgs, ApproverCommand, DenyArgs, DeskArgs, PendingArgs, RevokeArgs,
 };
@@ -250,6 +252,9 @@ const TRY_EXAMPLES: &str = r#"Examples:
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+
+    #[command(flatten)]
+    pub(crate) context: ContextArgs,
 
     /// Decide and log, but change nothing: nothing is hidden, refused or asked
     #[arg(long, value_name = "MODE", env = "FRAMEGATE_MODE")]
@@ -553,6 +558,10 @@ pub(crate) struct CheckArgs {
     /// Seconds to wait for each answer of the server's
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) timeout: Duration,
+
+    /// The file that will tell `run` what the user says: what needs their words is no warning then
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_CONTEXT")]
+    pub(crate) context: Option<PathBuf>,
 
     /// Show the options in force for each tool that is offered
     #[arg(long)]

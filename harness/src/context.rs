@@ -24,9 +24,20 @@ pub(crate) const LOOK_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// Others than its owner may write the file.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
+/// Where the user's words come from, and how much is kept of what is said.
+#[derive(Debug, Default)]
+pub struct ContextSettings {
+    /// Where they are written; without it nothing is known of the user.
+    pub file: Option<ContextFile>,
+    /// Messages and outputs that are kept, instead of the policy's `context: { messages }`; 0 is all.
+    pub messages: Option<usize>,
+    /// Code points of them, instead of `context: { chars }`; 0 is all.
+    pub chars: Option<usize>,
+}
+
 /// The file, as far as it was read.
 #[derive(Debug)]
-pub(crate) struct ContextFile {
+pub struct ContextFile {
     path: PathBuf,
     /// The file that `read` is a place in: its device and inode.
     is: Option<(u64, u64)>,
@@ -56,7 +67,7 @@ impl ContextFile {
     ///
     /// # Errors
     /// A sentence, for what can never be followed: a folder, a pipe, a device.
-    pub(crate) fn follow(path: &Path) -> Result<ContextFile, String> {
+    pub fn follow(path: &Path) -> Result<ContextFile, String> {
         let shown = path.display();
         match std::fs::metadata(path) {
             Ok(about) if !about.is_file() => {

@@ -74,6 +74,7 @@ pub use approve::{
 pub use bridge::{Bridge, BridgeSettings};
 pub use calls::{CallLog, Level, LogArguments, LogFormat};
 pub use child::{ServerCommand, ServerName, StartError, Upstream};
+pub use context::{ContextFile, ContextSettings};
 pub use desk::Desk;
 pub use exit::Exit;
 pub use framegate_guard as guard;

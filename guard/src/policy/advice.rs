@@ -39,6 +39,17 @@ impl std::fmt::Debug for Beside<'_> {
 }
 
 impl Policy {
+    /// Where it needs the user's words, for a session that does not hear them: those calls ask. By position.
+    #[must_use]
+    pub fn unheard_user(&self) -> Vec<Problem> {
+        let beside =
+            Beside { facts: None, server: None, listing: None, hears_user: Some(false), exists: None };
+        let mut problems = Advice { policy: self, beside: &beside }.unheard_user();
+        sort(&mut problems);
+        problems.truncate(PROBLEMS_MAX);
+        problems
+    }
+
     /// What is allowed and hardly meant, where [`Policy::bind`] has nothing against it. By position.
     #[must_use]
     pub fn advise(&self, beside: &Beside<'_>) -> Vec<Problem> {

@@ -29,6 +29,8 @@ struct Inner {
     limit: Option<usize>,
     /// What it takes of the window.
     chars: usize,
+    /// Bytes of it as it was said.
+    bytes: usize,
     /// As it was said, until it is made ready.
     raw: Mutex<Option<String>>,
     ready: OnceLock<Ready>,
@@ -97,6 +99,7 @@ impl Kept {
             origin,
             limit,
             chars,
+            bytes: text.len(),
             raw: Mutex::new(Some(text)),
             ready: OnceLock::new(),
             scan: OnceLock::new(),
@@ -134,6 +137,12 @@ impl Kept {
     #[must_use]
     pub fn chars(&self) -> usize {
         self.0.chars
+    }
+
+    /// Bytes of it as it was said: what making it ready reads.
+    #[must_use]
+    pub fn said_bytes(&self) -> usize {
+        self.0.bytes
     }
 
     /// The words, as far as they are kept.

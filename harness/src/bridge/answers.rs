@@ -51,7 +51,7 @@ struct TaskHandle<'a> {
     #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
-    error: Option<&'a RawValue>,
+    pub(super) error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +63,15 @@ struct TaskId {
 impl Bridge {
     /// The server's answer to a request of the client's.
     pub(super) fn server_answer(&self, request: &Request, frame: &Frame) -> Verdict {
+        // What waits waits to be made ready: what is not read yet cannot be held against a call.
+        if let Some(room) = self.inner.backlog.room() {
+            let bridge = Bridge { inner: Arc::clone(&self.inner) };
+            let (request, frame) = (request.clone(), frame.clone());
+            return Hold::verdict(HoldKind::Machine, async move {
+                room.await;
+                bridge.server_answer(&request, &frame)
+            });
+        }
         // What waits for the record is bounded: beyond it the answers of calls wait too, and nothing else.
         if request.method() == "tools/call"
             && let Some(room) = self.inner.ledger.room()
@@ -91,6 +100,8 @@ impl Bridge {
                 return self.with_rules(frame);
             }
             "tasks/result" | "tasks/get" => self.inner.task_answered(request, frame),
+            "resources/read" => self.inner.fetched(request, frame, OutputKind::Resource),
+            "prompts/get" => self.inner.fetched(request, frame, OutputKind::Prompt),
             _ => {}
         }
         self.asks_for_input(request, frame)
@@ -110,6 +121,7 @@ impl Bridge {
                     || (has_schema && frame.len() <= OUTPUT_BYTES_MAX)
             }
             "initialize" | "server/discover" | "tools/list" | "tasks/result" | "tasks/get" => true,
+            "resources/read" | "prompts/get" => guard.reads_conversation(),
             _ => false,
         };
         // What is no JSON goes elsewhere then, so it has to be told from what is.
@@ -260,7 +272,7 @@ impl Inner {
     }
 
     /// A line that only some readers take for an answer: what it says counts as said.
-    pub(super) fn heard_unread(&self, frame: &Frame) {
+    pub(super) fn heard_unread(self: &Arc<Self>, frame: &Frame) {
         if frame.body().trim_ascii_start().starts_with(b"{") && self.guard().reads_conversation() {
             let text = as_written(&String::from_utf8_lossy(frame.body()));
             let Some(heard) = self.heard(Origin::new(OutputKind::Unread, "?"), text.clone()) else { return };
@@ -281,13 +293,16 @@ impl Inner {
     }
 
     /// The running number under which it was heard, if there was anything to hear.
-    fn heard(&self, origin: Origin, text: String) -> Option<u64> {
+    fn heard(self: &Arc<Self>, origin: Origin, text: String) -> Option<u64> {
         if text.is_empty() {
             return None;
         }
         let mut session = self.session();
         Arc::make_mut(&mut *session).output(origin, text);
-        Some(session.heard())
+        let heard = session.heard();
+        drop(session);
+        self.make_ready();
+        Some(heard)
     }
 
     /// Where the output of a call comes from: the same is put together from its record.
@@ -311,6 +326,9 @@ impl Inner {
             Arc::make_mut(&mut *session).output(origin, text);
             session.heard()
         });
+        if heard.is_some() {
+            self.make_ready();
+        }
         if has_schema {
             let (inner, tool, body) =
                 (Arc::clone(self), sent.tool.clone(), Bytes::copy_from_slice(frame.body()));
@@ -446,7 +464,7 @@ pub(super) struct Answer<'a> {
     #[serde(borrow)]
     pub(super) result: Option<&'a RawValue>,
     #[serde(borrow)]
-    error: Option<&'a RawValue>,
+    pub(super) error: Option<&'a RawValue>,
 }
 
 impl<'a> Answer<'a> {

@@ -142,6 +142,7 @@ mod tests {
     fn bridge(ledger: &Arc<MemoryLedger>) -> Arc<Bridge> {
         let policy = Policy::load("p.yaml", b"framegate: 1\ndefault: allow\n", &mut |_| Err(String::new()));
         Bridge::new(BridgeSettings {
+            context: crate::context::ContextSettings::default(),
             guard: Guard::new(policy.unwrap().policy, "s", Facts::default()),
             ledger: Arc::<MemoryLedger>::clone(ledger),
             key: SessionKey { principal: "p".into(), name: "s".into() },

@@ -31,6 +31,7 @@ mod form_frame;
 mod form_record;
 mod form_refusal;
 mod form_rounds;
+mod hearing;
 mod incident;
 pub(crate) mod listing;
 mod opening;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use framegate_guard::json::Document;
 use framegate_guard::ledger::{Ledger, Receipt, SessionKey};
 use framegate_guard::policy::Policy;
-use framegate_guard::session::Session;
+use framegate_guard::session::{Session, Window};
 use framegate_guard::store::StoreError;
 use framegate_guard::world::World;
 use framegate_guard::{Facts, Guard};
@@ -16,8 +16,10 @@ use framegate_pump::{Handle, Injector, Ticket};
 use tokio::sync::watch;
 
 use super::asking::AskState;
+use super::hearing::Backlog;
 use crate::approve::{AskSettings, FormAnswer};
 use crate::calls::{CallLog, Level};
+use crate::context::{ContextFile, ContextSettings};
 use crate::noise::DivertNoise;
 use crate::stderr::Stderr;
 use crate::wire;
@@ -52,6 +54,8 @@ pub struct BridgeSettings {
     pub annotates: bool,
     /// Who is asked about calls that a person decides on.
     pub ask: AskSettings,
+    /// Where the user's words come from, and how much is kept of what is said.
+    pub context: ContextSettings,
 }
 
 impl std::fmt::Debug for BridgeSettings {
@@ -79,6 +83,10 @@ pub(super) struct Inner {
     pub(super) asking: AskState,
     /// Shared with decisions that are being made: they see it as it was when they began.
     pub(super) session: Mutex<Arc<Session>>,
+    /// Where the user's words are written.
+    pub(super) context: Option<Mutex<ContextFile>>,
+    /// Outputs that are made ready to be searched.
+    pub(super) backlog: Arc<Backlog>,
     pub(super) injector: OnceLock<Injector>,
     pub(super) opening: Mutex<super::opening::Opening>,
     /// Grows with each listing that came in or failed.
@@ -117,10 +125,18 @@ impl Bridge {
     /// # Errors
     /// The system gives no random bytes: a client could forge its user's yes.
     pub fn new(settings: BridgeSettings) -> Result<Arc<Bridge>, StoreError> {
-        let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates, ask } =
+        let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates, ask, context } =
             settings;
+        let ContextSettings { file, messages, chars } = context;
+        let window = guard.policy().window();
+        let window = Window {
+            max_messages: messages.unwrap_or(window.max_messages),
+            max_chars: chars.unwrap_or(window.max_chars),
+        };
         let inner = Inner {
-            session: Mutex::new(Arc::new(Session::new(guard.policy().window()))),
+            session: Mutex::new(Arc::new(Session::new(window))),
+            context: file.map(Mutex::new),
+            backlog: Arc::default(),
             guard: RwLock::new(Arc::new(guard)),
             ledger,
             asking: AskState::new(ask, &key)?,

@@ -70,11 +70,13 @@ fn check(args: &CheckArgs) -> Report {
         None => {
             let server = args.name.as_deref();
             let facts = facts.as_ref();
-            let beside = Beside { facts, server, listing: None, hears_user: None, exists: None };
+            let hears_user = Some(args.context.is_some());
+            let beside = Beside { facts, server, listing: None, hears_user, exists: None };
             report.found.extend(policy.advise(&beside).into_iter().map(Finding::Placed));
         }
         Some(Ok((name, asked))) => {
-            let (server, found) = beside(&policy, facts.as_ref(), &name, args.cwd.as_deref(), asked);
+            let (server, found) =
+                beside(&policy, facts.as_ref(), &name, (args.cwd.as_deref(), args.context.is_some()), asked);
             report.found.extend(found);
             report.server = Some(server);
         }

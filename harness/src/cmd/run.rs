@@ -127,6 +127,7 @@ fn prepare(
             return Ok(None);
         }
     };
+    let context = args.context.settings().map_err(|why| (why, Exit::File))?;
     let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
     let annotates = args.store.annotate && (without_policy || !guard.is_monitoring());
     let recorded = kept.as_ref().map(|kept| -> Arc<dyn Ledger> { kept.ledger.clone() });
@@ -140,6 +141,7 @@ fn prepare(
         without_policy,
         annotates,
         ask: asking,
+        context,
     });
     let bridge = bridge.map_err(|why| (why.to_string(), Exit::Broken))?;
     if !without_policy {
@@ -276,6 +278,10 @@ fn guarded(args: &RunArgs, name: &ServerName, log: &Arc<CallLog>) -> Result<Opti
                 "--mode, --fact and --facts are about a policy, and none was given: add --policy FILE".into(),
             );
         }
+        if args.context.context.is_some() {
+            // No error: a variable may be meant for other servers.
+            log.say(Level::Warn, "--context is about a policy, and none was given: nobody reads it");
+        }
         let text = "no policy: every call is passed on and logged, nothing is enforced (--policy FILE)";
         log.say(Level::Info, text);
         return Ok(None);
@@ -288,6 +294,9 @@ fn guarded(args: &RunArgs, name: &ServerName, log: &Arc<CallLog>) -> Result<Opti
         return Err(text.into());
     }
     loaded.warnings.iter().for_each(|warning| log.say_lines(Level::Warn, warning));
+    if args.context.context.is_none() {
+        loaded.policy.unheard_user().iter().for_each(|why| log.say_lines(Level::Warn, &why.to_string()));
+    }
     let guard = Guard::new(loaded.policy, name.as_str(), loaded.facts);
     Ok(Some((guard.monitoring(args.mode == Some(Mode::Monitor)), stamp)))
 }

@@ -68,7 +68,9 @@ fn a_line_counts_when_it_has_ended() {
 fn a_line_that_cannot_be_read_is_told_with_its_place_and_loses_no_other() {
     let written = Written::new();
     written.append(&user("one"));
-    written.append("{\"message\":{\"role\":\"user\",\"role\":\"user\",\"content\":\"x\"}}\n{\"facts\":{}}\nnot JSON\n");
+    written.append(
+        "{\"message\":{\"role\":\"user\",\"role\":\"user\",\"content\":\"x\"}}\n{\"facts\":{}}\nnot JSON\n",
+    );
     written.append(&user("two"));
     let mut file = ContextFile::follow(&written.path()).unwrap();
     let look = file.look();

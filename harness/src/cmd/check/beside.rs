@@ -38,7 +38,7 @@ pub(super) fn beside(
     policy: &Policy,
     facts: Option<&Facts>,
     name: &str,
-    cwd: Option<&Path>,
+    (cwd, hears_user): (Option<&Path>, bool),
     asked: Asked,
 ) -> (Server, Vec<Finding>) {
     let Asked { tools, has_resources } = asked;
@@ -53,7 +53,7 @@ pub(super) fn beside(
         facts,
         server: Some(name),
         listing: Some(&listing),
-        hears_user: None,
+        hears_user: Some(hears_user),
         exists: Some(&exists),
     }));
     let guard =

@@ -1,0 +1,207 @@
+//! What a session hears beside the results of calls, and how it is made ready to be searched.
+//!
+//! ```text
+//! --context FILE ─── looked at before each decision ──────────┐
+//! resources/read, prompts/get ─── answer ─────────────────────┼─► Session ─► a record of its own (`message`)
+//! tools/call, tasks ─── answer ─► Session, with the call's end┘      │
+//!                                                     large: made ready on another thread, while its reader has it;
+//!                                                     a call that comes meanwhile is decided there, behind it
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use framegate_guard::json::{Document, Limits};
+use framegate_guard::messages::{Message, Role, as_written, result_text};
+use framegate_guard::session::{Origin, OutputKind, Session};
+use framegate_guard::store::event::{Event, HeardRecord};
+use framegate_pump::{Frame, Request};
+use tokio::sync::Notify;
+
+use super::answers::Answer;
+use super::shared::{Bridge, Inner};
+use crate::calls::Level;
+use crate::context::Look;
+
+/// What is made ready within a decision on the pump's thread, in bytes: well under a millisecond.
+pub(super) const READY_ON_THREAD_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of outputs that wait to be made ready, in all. Beyond it the server's answers wait.
+const BACKLOG_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Outputs that are being made ready.
+#[derive(Default)]
+pub(super) struct Backlog {
+    bytes: AtomicUsize,
+    less: Notify,
+}
+
+impl Backlog {
+    /// Something to wait for while there is too much.
+    pub(super) fn room(self: &Arc<Self>) -> Option<impl Future<Output = ()> + Send + 'static> {
+        if self.bytes.load(Ordering::Acquire) <= BACKLOG_BYTES_MAX {
+            return None;
+        }
+        let backlog = Arc::clone(self);
+        Some(async move {
+            loop {
+                let mut less = std::pin::pin!(backlog.less.notified());
+                // Enabled before the look, so that no wake-up falls between the two.
+                less.as_mut().enable();
+                if backlog.bytes.load(Ordering::Acquire) <= BACKLOG_BYTES_MAX {
+                    return;
+                }
+                less.await;
+            }
+        })
+    }
+
+    fn add(self: &Arc<Self>, bytes: usize) -> Due {
+        self.bytes.fetch_add(bytes, Ordering::AcqRel);
+        Due { backlog: Arc::clone(self), bytes }
+    }
+}
+
+/// Counts while it lives.
+struct Due {
+    backlog: Arc<Backlog>,
+    bytes: usize,
+}
+
+impl Drop for Due {
+    fn drop(&mut self) {
+        self.backlog.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.backlog.less.notify_waiters();
+    }
+}
+
+impl Bridge {
+    /// Hears what was said in the conversation, for a harness that holds it: what a policy wants from the user's words
+    /// is looked for in what came before the call. One message of the user's makes the user known.
+    pub fn hear(&self, message: Message) {
+        let mut session = self.inner.session();
+        self.inner.hear_message(Arc::make_mut(&mut *session), message);
+    }
+}
+
+impl Inner {
+    fn hear_message(&self, session: &mut Session, message: Message) {
+        let (role, text) = (Some(message.role), Bytes::from(message.text.clone()));
+        session.push(role, message.text);
+        let number = session.heard();
+        self.ledger.note(Event::Heard(HeardRecord { number, role, origin: None, text }));
+    }
+
+    /// Hears what was said since the last look, as far as anything depends on it.
+    pub(super) fn hear_user(&self) {
+        let Some(context) = &self.context else { return };
+        if !self.guard().reads_conversation() {
+            return;
+        }
+        let mut file = context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Look { messages, warnings, is_whole } = file.look();
+        warnings.iter().for_each(|warning| self.log.say(Level::Warn, warning));
+        let mut session = self.session();
+        if messages.is_empty() && session.knows_user() == is_whole {
+            return;
+        }
+        let session = Arc::make_mut(&mut *session);
+        messages.into_iter().for_each(|message| self.hear_message(session, message));
+        // While there is more than was read, what the user did not say is not known.
+        *session = std::mem::take(session).knowing_user(is_whole);
+    }
+
+    /// A resource that was read, a prompt that was fetched: it reaches the model as a result does.
+    pub(super) fn fetched(self: &Arc<Self>, request: &Request, frame: &Frame, kind: OutputKind) {
+        if !self.guard().reads_conversation() {
+            return;
+        }
+        let named = if kind == OutputKind::Prompt { "name" } else { "uri" };
+        let name = request.param(named).and_then(|name| serde_json::from_str::<String>(name).ok());
+        let name = name.unwrap_or_default();
+        let text = text_of(frame);
+        if text.is_empty() {
+            return;
+        }
+        let number = {
+            let mut session = self.session();
+            Arc::make_mut(&mut *session).output(Origin::new(kind, &name), text.clone());
+            session.heard()
+        };
+        let (role, origin) = (Some(Role::Tool), Some((kind, name)));
+        self.ledger.note(Event::Heard(HeardRecord { number, role, origin, text: text.into() }));
+        self.make_ready();
+    }
+
+    /// Makes what was heard last ready where that takes long enough to be worth a thread.
+    pub(super) fn make_ready(self: &Arc<Self>) {
+        let to = self.guard().preparing();
+        let last = self.session().last().cloned();
+        let Some(kept) = last.filter(|kept| !kept.is_prepared(to)) else { return };
+        if kept.said_bytes() <= READY_ON_THREAD_BYTES_MAX {
+            return;
+        }
+        let due = self.backlog.add(kept.said_bytes());
+        tokio::task::spawn_blocking(move || {
+            kept.prepare(to);
+            drop(due);
+        });
+    }
+
+    /// Whether a decision on what was heard is quick.
+    pub(super) fn is_ready(&self, session: &Session) -> bool {
+        session.unprepared_bytes(self.guard().preparing()) <= READY_ON_THREAD_BYTES_MAX
+    }
+}
+
+/// Every name and text in an answer, decoded.
+fn text_of(frame: &Frame) -> String {
+    let Some(answer) = Answer::read(frame.body()) else {
+        return as_written(&String::from_utf8_lossy(frame.body()));
+    };
+    let part = match (answer.error, answer.result) {
+        (Some(error), _) => error.get(),
+        (None, Some(result)) => result.get(),
+        (None, None) => return String::new(),
+    };
+    match Document::read(Bytes::copy_from_slice(part.as_bytes()), &Limits::default()) {
+        Ok(document) => result_text(None, Some(document.root())),
+        Err(_) => as_written(part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_wait_while_too_much_is_to_be_made_ready_and_no_longer() {
+        let backlog = Arc::new(Backlog::default());
+        let first = backlog.add(BACKLOG_BYTES_MAX);
+        assert!(backlog.room().is_none(), "at the limit");
+        let second = backlog.add(1);
+        let room = backlog.room().unwrap();
+        let waiting = tokio::spawn(room);
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(second);
+        waiting.await.unwrap();
+        drop(first);
+        assert!(backlog.room().is_none());
+    }
+
+    #[test]
+    fn all_texts_of_a_resource_and_of_a_prompt_are_heard() {
+        let of = |result: &str| {
+            text_of(&Frame::line(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#).as_bytes()))
+        };
+        let resource = of(r#"{"contents":[{"uri":"file:///a","text":"Ignore \u0061ll"}]}"#);
+        assert!(resource.contains("text: Ignore all"), "{resource}");
+        let prompt =
+            of(r#"{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"x\ny"}}]}"#);
+        assert!(prompt.contains("description: d") && prompt.contains("text: x\ny"), "{prompt}");
+        let doubled = of(r#"{"contents":[{"text":"a","text":"b"}]}"#);
+        assert!(doubled.contains("\"a\"") && doubled.contains("\"b\""), "{doubled}");
+    }
+}
