@@ -1,5 +1,7 @@
 //! From the suspicious parts of messages to the call.
 
+use std::ops::Range;
+
 use super::day::Day;
 use super::identifier::{Identifier, identifiers};
 use super::origin::{Lost, Origins};
@@ -55,6 +57,9 @@ pub(super) struct Part<'a> {
     pub(super) region: &'a Region,
     /// It asks for what the tool does: verb and object.
     is_asked: bool,
+    /// Positions of words that a call may have its values from. What stands around a passage belongs to it only
+    /// where something like the call is spoken of.
+    values: Range<usize>,
 }
 
 impl<'a> Trail<'a> {
@@ -99,14 +104,18 @@ impl<'a> Trail<'a> {
     }
 
     fn part(&self, message: usize, heard: &'a Heard<'a>, region: &'a Region) -> Result<Part<'a>, Lost> {
-        let core = heard.index.within(&region.core);
-        self.origins.spend(core.len() + 1)?;
-        let has_verb = region.asks
-            || request::families_within(heard.index, &core) & self.deed.families != 0
-            || request::mentions(heard.index, &self.deed.verb, &core);
+        let index = heard.index;
+        let (core, around) = (index.within(&region.core), index.within(&region.around));
+        self.origins.spend(core.len() + around.len() + 1)?;
+        let has_verb = |within: &Range<usize>| {
+            request::families_within(index, within) & self.deed.families != 0
+                || request::mentions(index, &self.deed.verb, within)
+        };
         let mut nouns = self.deed.nouns.iter();
-        let has_noun = nouns.len() == 0 || nouns.any(|noun| request::mentions(heard.index, noun, &core));
-        Ok(Part { message, heard, region, is_asked: has_verb && has_noun })
+        let has_noun = nouns.len() == 0 || nouns.any(|noun| request::mentions(index, noun, &core));
+        let is_asked = has_noun && (region.asks || has_verb(&core));
+        let is_near = self.deed.families == 0 || has_verb(&around);
+        Ok(Part { message, heard, region, is_asked, values: if is_near { around } else { core } })
     }
 
     /// A value that only this part names.
@@ -114,11 +123,11 @@ impl<'a> Trail<'a> {
         if !part.region.is_firm() && !part.is_asked {
             return Ok(None);
         }
-        let around = part.heard.index.within(&part.region.around);
         for value in self.unsaid.iter().filter(|value| value.tells() && value.day.is_none()) {
             self.origins.spend(value.words.len())?;
             let Some(ids) = part.heard.index.ids(&value.words) else { continue };
-            if let Some(place) = self.origins.find(part.heard, &ids, &around)?
+            if let Some(place) = self.origins.find(part.heard, &ids, &part.values)?
+                && !is_inside(part.heard.text, &place)
                 && !self.origins.is_clean(&value.words, part.message)?
             {
                 return Ok(Some(reason::named(part, value, place)));
@@ -130,7 +139,7 @@ impl<'a> Trail<'a> {
     /// The very call that this part asks for: with the values it names, or with none where it names none.
     fn asked(&self, part: &Part<'_>) -> Result<Option<Flow>, Lost> {
         // A request that the user made too is the user's.
-        if !part.is_asked || self.is_wanted && !part.region.is_firm() {
+        if !part.is_asked || part.region.has_requests || self.is_wanted && !part.region.is_firm() {
             return Ok(None);
         }
         let index = part.heard.index;
@@ -173,9 +182,10 @@ impl<'a> Trail<'a> {
 
     /// Something that only this part names, inside the values.
     fn carried(&self, part: &Part<'_>) -> Result<Option<Flow>, Lost> {
-        let (core, around) = (&part.region.core, &part.region.around);
-        self.origins.spend(around.len() / 8)?;
-        for Identifier { span, letters } in identifiers(part.heard.text, around) {
+        let core = &part.region.core;
+        let bytes = part.heard.index.bytes(&part.values);
+        self.origins.spend(bytes.len() / 8)?;
+        for Identifier { span, letters } in identifiers(part.heard.text, &bytes) {
             let is_inside = span.start >= core.start && span.end <= core.end;
             if !(part.region.is_firm() || part.is_asked || is_inside) {
                 continue;
@@ -200,13 +210,12 @@ impl<'a> Trail<'a> {
             return Ok(None);
         }
         let index = part.heard.index;
-        let around = index.within(&part.region.around);
         for value in self.sought.iter().filter(|value| value.words.len() >= COPIED_WORDS) {
             self.origins.spend(value.words.len())?;
             let ids: Vec<Option<u32>> = value.words.iter().map(|word| index.id(word)).collect();
             for (ids, words) in ids.windows(COPIED_WORDS).zip(value.words.windows(COPIED_WORDS)) {
                 let Some(ids) = ids.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
-                if let Some(place) = self.origins.find(part.heard, &ids, &around)?
+                if let Some(place) = self.origins.find(part.heard, &ids, &part.values)?
                     && !self.origins.is_said(words)?
                     && !self.origins.is_clean(words, part.message)?
                 {
@@ -216,4 +225,13 @@ impl<'a> Trail<'a> {
         }
         Ok(None)
     }
+}
+
+/// Whether a place lies inside a longer name, as `random` in `evil.example/random`: that names something else.
+fn is_inside(text: &str, place: &Range<usize>) -> bool {
+    let is_joint = |c: Option<char>| matches!(c, Some('.' | '@' | '-' | '/' | '_'));
+    let goes_on = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut before = text.get(..place.start).unwrap_or_default().chars().rev();
+    let mut after = text.get(place.end..).unwrap_or_default().chars();
+    is_joint(before.next()) && goes_on(before.next()) || is_joint(after.next()) && goes_on(after.next())
 }

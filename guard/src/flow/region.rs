@@ -26,8 +26,10 @@ pub(super) struct Region {
     pub(super) core: Range<usize>,
     /// The passage and what stands around it.
     pub(super) around: Range<usize>,
-    /// A verb in it asks for what the tool does.
+    /// A sentence that asks for what the tool does.
     pub(super) asks: bool,
+    /// Sentences within it that ask are parts of their own.
+    pub(super) has_requests: bool,
 }
 
 impl Region {
@@ -38,57 +40,50 @@ impl Region {
 
 /// The parts of one message for a call that does `deed`, and no more of them than `max`; `None`: there are more.
 pub(super) fn regions(text: &str, index: &Index, deed: &Deed, max: usize) -> Option<Vec<Region>> {
-    let mut found = firm(text, index, deed);
+    let mut found = passages(text, index);
+    let passages = found.len();
     let own = deed.words.iter().filter(|word| is_telling(word));
     let own = own.flat_map(|word| request::by_word(text, index, word));
     let asked = index.requests().iter().filter(|request| fits(index, request, deed)).cloned();
     for Request { span, .. } in asked.chain(own) {
-        found.push(Region { rule: None, around: around(text, &span), core: span, asks: true });
-        if found.len() > max {
+        if found.len() >= max {
             return None;
         }
+        let mut around = around(text, &span);
+        let firm = found.get_mut(..passages).unwrap_or_default();
+        let first = firm.partition_point(|passage| passage.core.end <= span.start);
+        let passage = firm.get_mut(first).filter(|passage| passage.core.start < span.end);
+        let rule = passage.and_then(|passage| {
+            passage.has_requests = true;
+            around = around.start.min(passage.around.start)..around.end.max(passage.around.end);
+            passage.rule
+        });
+        found.push(Region { rule, core: span, around, asks: true, has_requests: false });
     }
     (found.len() <= max).then_some(found)
 }
 
-fn firm(text: &str, index: &Index, deed: &Deed) -> Vec<Region> {
-    let mut found: Vec<Region> = Vec::new();
+/// What the detector found, in the order of the text, no two with less than [`GAP_BYTES_MAX`] between them.
+fn passages(text: &str, index: &Index) -> Vec<Region> {
+    let firm = |rule, core: Range<usize>| {
+        let around = around(text, &core);
+        Region { rule: Some(rule), core, around, asks: false, has_requests: false }
+    };
     if !index.is_complete() {
         // What the detector did not read may say anything.
-        let (core, around) = (0..text.len(), 0..text.len());
-        found.push(Region { rule: Some("unread"), core, around, asks: true });
+        return vec![Region { asks: true, ..firm("unread", 0..text.len()) }];
     }
+    let mut found: Vec<Region> = Vec::new();
     for passage in index.passages() {
         match found.last_mut() {
             Some(last) if passage.span.start <= last.core.end.saturating_add(GAP_BYTES_MAX) => {
                 last.core.end = last.core.end.max(passage.span.end);
+                last.around = around(text, &last.core);
             }
-            _ => found.push(Region {
-                rule: Some(passage.rule),
-                core: passage.span.clone(),
-                around: 0..0,
-                asks: false,
-            }),
+            _ => found.push(firm(passage.rule, passage.span.clone())),
         }
     }
-    for region in &mut found {
-        region.around = around(text, &region.core);
-        let asks = |request: &Request| {
-            let meets = request.span.start < region.core.end && request.span.end > region.core.start;
-            meets && request.families & deed.families != 0
-        };
-        region.asks = region.asks || requests_near(index, &region.core).any(asks);
-    }
     found
-}
-
-/// The requests that may meet these bytes.
-fn requests_near<'a>(index: &'a Index, core: &Range<usize>) -> impl Iterator<Item = &'a Request> {
-    let requests = index.requests();
-    let from = core.start.saturating_sub(request::REQUEST_BYTES_MAX);
-    let from = requests.partition_point(|request| request.span.start < from);
-    let to = requests.partition_point(|request| request.span.start < core.end);
-    requests.get(from..to).unwrap_or_default().iter()
 }
 
 fn around(text: &str, core: &Range<usize>) -> Range<usize> {

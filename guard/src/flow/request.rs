@@ -14,8 +14,8 @@ pub(super) const REQUEST_BYTES_MAX: usize = 400;
 
 /// After these a verb gives an order.
 const LEADS: &[char] = &[
-    '.', '!', '?', ':', ';', '"', '\'', '“', '‘', '>', '*', '-', '–', '—', '•', ']', '|', '(', ')', '。',
-    '！', '？', '：', '；', '、', '，', '«', '„',
+    '.', '!', '?', ':', ';', '"', '\'', '“', '‘', '>', '*', '-', '–', '—', '•', ']', '|', ')', '。', '！',
+    '？', '：', '；', '、', '，', '«', '„',
 ];
 /// A sentence, or what is left of it from the verb on, that asks for something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn is_order(text: &str, index: &Index, at: usize) -> bool {
     match shown {
         "" => is_led(index, at, before),
         "," => is_led(index, at, before) || has_object(),
-        _ => shown.ends_with(',') && has_object(),
+        _ => shown.ends_with([',', '(']) && has_object(),
     }
 }
 

@@ -59,7 +59,7 @@ const FAMILIES: [Family; 11] = [
     },
     Family {
         tools: "send email mail message forward reply notify dm tell contact text",
-        words: "send email mail message forward reply notify dm tell inform contact text dispatch deliver respond \
+        words: "send email mail message forward reply notify dm tell inform contact text write dispatch deliver respond \
                 sende senden schicke schicken weiterleiten envoie envoyez envoyer transmets envia enviar manda \
                 отправь отправить перешли пошли",
     },

@@ -137,6 +137,12 @@ impl Index {
         from..to.max(from)
     }
 
+    /// The bytes from the first to the last word at these positions.
+    pub(super) fn bytes(&self, within: &Range<usize>) -> Range<usize> {
+        let words = self.words.get(within.clone()).unwrap_or_default();
+        words.first().zip(words.last()).map_or(0..0, |(first, last)| first.start..last.end)
+    }
+
     /// Where a word stands, within these positions.
     pub(super) fn places(&self, id: u32, within: &Range<usize>) -> &[u32] {
         let at = |id: usize| self.starts.get(id).map_or(0, |at| *at as usize);
