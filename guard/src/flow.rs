@@ -17,6 +17,7 @@
 //! | [`Carried`](Link::Carried) | carries an address, a link, an account or a name of such a part inside its values, in one piece or several |
 //! | [`Copied`](Link::Copied) | repeats five words of such a part |
 //! | [`Asked`](Link::Asked) | is what such a part asks for, by verb and object, with the values named there, or with none where none are named |
+//! | [`Concealed`](Link::Concealed) | comes after an instruction in Base64, in invisible characters and the like, and is not wholly the user's |
 //! | [`Lost`](Link::Lost) | is too large to be followed: a person decides |
 //!
 //! What excuses a value: the user named it; an earlier output names it outside of such parts; a call made before
@@ -106,6 +107,8 @@ pub enum Link {
     Copied,
     /// It is what is asked for there.
     Asked,
+    /// An instruction is hidden so that nobody can compare what it asks for: it may be this call.
+    Concealed,
     /// It could not be followed within [`STEPS_MAX`] or [`REGIONS_MAX`].
     Lost,
 }

@@ -83,24 +83,22 @@ impl<'a> Trail<'a> {
         for (message, (heard, regions)) in self.call.heard.iter().zip(regions).enumerate() {
             for region in regions {
                 let part = self.part(message, heard, region)?;
-                let found = match self.named(&part)? {
-                    None => self.asked(&part)?,
-                    found => found,
-                };
-                let found = match found {
-                    None => self.carried(&part)?,
-                    found => found,
-                };
-                let found = match found {
-                    None => self.copied(&part)?,
-                    found => found,
-                };
-                if found.is_some() {
-                    return Ok(found);
+                let ways = [Trail::concealed, Trail::named, Trail::asked, Trail::carried, Trail::copied];
+                for way in ways {
+                    if let Some(flow) = way(self, &part)? {
+                        return Ok(Some(flow));
+                    }
                 }
             }
         }
         Ok(None)
+    }
+
+    /// A part whose words are hidden may ask for anything, except for what is wholly the user's.
+    fn concealed(&self, part: &Part<'_>) -> Result<Option<Flow>, Lost> {
+        let is_users = self.is_wanted && self.unsaid.is_empty() && self.sought.iter().all(Sought::is_whole);
+        self.origins.spend(1)?;
+        Ok(part.region.hidden.filter(|_| !is_users).map(|reading| reason::concealed(part, reading)))
     }
 
     fn part(&self, message: usize, heard: &'a Heard<'a>, region: &'a Region) -> Result<Part<'a>, Lost> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::follow::Part;
 use super::value::Sought;
 use super::{Flow, Link};
+use crate::detect::Reading;
 
 /// Characters of a quotation.
 const QUOTE_CHARS_MAX: usize = 160;
@@ -56,6 +57,17 @@ pub(super) fn asked(part: &Part<'_>, value: &Sought, place: Range<usize>) -> Flo
 pub(super) fn asked_openly(part: &Part<'_>) -> Flow {
     let reason = format!("{} asks for such a call: {}", source(part), quote(part));
     flow(Link::Asked, part, None, reason, None)
+}
+
+pub(super) fn concealed(part: &Part<'_>, reading: Reading) -> Flow {
+    let how = match reading {
+        Reading::Hidden => "in characters that nobody sees".to_owned(),
+        Reading::Reversed => "turned round".to_owned(),
+        Reading::Unwrapped => "in escapes".to_owned(),
+        other => format!("as {other:?}").to_lowercase(),
+    };
+    let reason = format!("{} hides what it asks for ({how}): it may be this call", source(part));
+    flow(Link::Concealed, part, None, reason, None)
 }
 
 fn flow(

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::request::{self, Request};
 use super::verbs::Deed;
 use super::words::Index;
+use crate::detect::{Passage, Reading};
 
 /// Passages of the detector with no more than that between them are one.
 const GAP_BYTES_MAX: usize = 150;
@@ -30,6 +31,8 @@ pub(super) struct Region {
     pub(super) asks: bool,
     /// Sentences within it that ask are parts of their own.
     pub(super) has_requests: bool,
+    /// How it was hidden, where what it says cannot be compared with the call.
+    pub(super) hidden: Option<Reading>,
 }
 
 impl Region {
@@ -58,7 +61,7 @@ pub(super) fn regions(text: &str, index: &Index, deed: &Deed, max: usize) -> Opt
             around = around.start.min(passage.around.start)..around.end.max(passage.around.end);
             passage.rule
         });
-        found.push(Region { rule, core: span, around, asks: true, has_requests: false });
+        found.push(Region { rule, core: span, around, asks: true, has_requests: false, hidden: None });
     }
     (found.len() <= max).then_some(found)
 }
@@ -67,7 +70,7 @@ pub(super) fn regions(text: &str, index: &Index, deed: &Deed, max: usize) -> Opt
 fn passages(text: &str, index: &Index) -> Vec<Region> {
     let firm = |rule, core: Range<usize>| {
         let around = around(text, &core);
-        Region { rule: Some(rule), core, around, asks: false, has_requests: false }
+        Region { rule: Some(rule), core, around, asks: false, has_requests: false, hidden: None }
     };
     if !index.is_complete() {
         // What the detector did not read may say anything.
@@ -82,9 +85,30 @@ fn passages(text: &str, index: &Index) -> Vec<Region> {
             }
             _ => found.push(firm(passage.rule, passage.span.clone())),
         }
+        if let Some(last) = found.last_mut() {
+            last.hidden = last.hidden.or(is_hidden(text, passage).then_some(passage.reading));
+        }
     }
     found
 }
+
+/// Whether the words of a passage are other ones than those that stand there: then its values cannot be found.
+fn is_hidden(text: &str, passage: &Passage) -> bool {
+    match passage.reading {
+        Reading::Written | Reading::Folded | Reading::Spaced => false,
+        // Marks and tags leave the words, escapes do not.
+        Reading::Unwrapped => {
+            let written = text.get(passage.span.clone()).unwrap_or_default();
+            let escapes =
+                written.matches("&#").count() + written.matches("\\u").count() + written.matches('%').count();
+            escapes >= ESCAPES_MIN
+        }
+        _ => true,
+    }
+}
+
+/// So many escapes in a passage hide words; fewer are punctuation.
+const ESCAPES_MIN: usize = 4;
 
 fn around(text: &str, core: &Range<usize>) -> Range<usize> {
     core.start.saturating_sub(BEFORE_BYTES)..core.end.saturating_add(AFTER_BYTES).min(text.len())
