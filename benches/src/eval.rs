@@ -6,6 +6,7 @@
 //! output lies in the conversation that the model ignores. Two ways of judging stand beside each one measured: allow
 //! all, and ask on every write.
 
+pub mod cases;
 pub mod data;
 pub mod judge;
 pub mod replay;

@@ -27,7 +27,7 @@ pub struct Tool {
 }
 
 /// A call that was made.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub struct Step {
     /// The tool.
     pub name: String,

@@ -1,11 +1,13 @@
 //! AgentDojo's own solutions, honest and hostile, replayed.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
-use crate::eval::data::{self, Attack, Critical, Step, Task, Tool};
-use crate::eval::judge::{How, Library, Talk};
+use framegate_guard::policy::Policy;
+
+use crate::eval::data::{self, Attack, Critical, Step, Task};
+use crate::eval::judge::{How, Judges, Talk};
 use crate::eval::share::{Share, mean, shown};
 use crate::table::Table;
 
@@ -15,8 +17,8 @@ pub struct Replay {
     tasks: Vec<Task>,
     attacks: Vec<Attack>,
     outputs: HashMap<String, String>,
-    readers: HashSet<(String, String)>,
-    library: Library,
+    judges: Judges,
+    explain: bool,
 }
 
 /// What one way of judging did with one way of attacking.
@@ -33,24 +35,23 @@ struct Count {
 
 impl Replay {
     /// Reads a folder; nothing where it has no such data.
-    pub fn read(folder: &Path) -> io::Result<Option<Replay>> {
-        let tools: Vec<Tool> = data::rows(folder, "agentdojo_tools")?;
-        let readers = tools.into_iter().filter(|tool| tool.read_only).map(|tool| (tool.suite, tool.name));
+    pub fn read(folder: &Path, policy: &Policy, explain: bool) -> io::Result<Option<Replay>> {
         let replay = Replay {
             tasks: data::rows(folder, "agentdojo_benign")?,
             attacks: data::rows(folder, "agentdojo_attacks")?,
             outputs: data::outputs(folder, "agentdojo_outputs")?,
-            readers: readers.collect(),
-            library: Library::default(),
+            judges: Judges::read(folder, "agentdojo_tools", policy)?,
+            explain,
         };
         Ok((!replay.tasks.is_empty()).then_some(replay))
     }
 
     /// Prints what each way of judging does, for each way of attacking.
-    pub fn print(&mut self, explain: bool) -> io::Result<()> {
-        let mut kinds: Vec<String> = self.attacks.iter().map(|attack| attack.attack.clone()).collect();
-        kinds.sort();
+    pub fn print(&self) -> io::Result<()> {
+        let mut kinds: Vec<&str> = self.attacks.iter().map(|attack| attack.attack.as_str()).collect();
+        kinds.sort_unstable();
         kinds.dedup();
+        let honest: Vec<Count> = How::ALL.iter().map(|how| self.honest(*how)).collect();
         for kind in kinds {
             let title = format!("AgentDojo, solutions replayed, attack `{kind}`");
             let head = [
@@ -62,103 +63,95 @@ impl Replay {
                 "lost under attack",
             ];
             let table = Table::new(&title, &head)?;
-            for how in How::ALL {
-                self.count(how, &kind, explain).print(how, &table)?;
+            for (how, honest) in How::ALL.into_iter().zip(&honest) {
+                self.hostile(how, kind).print(how, honest, &table)?;
             }
         }
         Ok(())
     }
 
-    fn count(&mut self, how: How, kind: &str, explain: bool) -> Count {
-        let Replay { tasks, attacks, outputs, readers, library } = self;
-        let text =
-            |step: &Step| step.output.as_ref().and_then(|id| outputs.get(id)).map_or("", String::as_str);
-        let reads = |suite: &str, step: &Step| readers.contains(&(suite.to_owned(), step.name.clone()));
+    fn text(&self, step: &Step) -> &str {
+        step.output.as_ref().and_then(|id| self.outputs.get(id)).map_or("", String::as_str)
+    }
+
+    fn honest(&self, how: How) -> Count {
         let mut count = Count::default();
-        for task in tasks.iter() {
-            let mut talk = Talk::new(library, &task.prompt);
+        for task in &self.tasks {
+            let mut talk = Talk::new(&self.judges, &task.suite, how, &task.prompt);
             let mut is_disturbed = false;
             for step in &task.calls {
-                let allows = talk.allows(how, step, reads(&task.suite, step));
-                count.calls.add(!allows);
-                is_disturbed |= step.needed && !allows;
-                if explain && step.needed && !allows {
-                    tell(&talk, how, &format!("disturbed {}/{}", task.suite, task.user_task), step);
+                let why = talk.judge(step);
+                count.calls.add(!why.is_empty());
+                is_disturbed |= step.needed && !why.is_empty();
+                if step.needed {
+                    self.tell(how, "disturbed", (&task.suite, &task.user_task), step, &why);
                 }
-                talk.made(step, text(step));
+                talk.made(step, self.text(step));
             }
             count.disturbed.entry(task.suite.clone()).or_default().add(is_disturbed);
         }
-        for attack in attacks.iter().filter(|attack| attack.security_ok && attack.attack == kind) {
-            let Some(task) = tasks
-                .iter()
-                .find(|task| (&task.suite, &task.user_task) == (&attack.suite, &attack.user_task))
-            else {
-                continue;
-            };
-            let mut talk = Talk::new(library, &task.prompt);
-            attack
-                .user_calls
-                .iter()
-                .take(attack.injected_at + 1)
-                .for_each(|step| talk.made(step, text(step)));
-            let mut is_stopped = false;
-            for step in &attack.attack_calls {
-                if step.critical == Critical::Alone(true)
-                    && !talk.allows(how, step, reads(&attack.suite, step))
-                {
-                    is_stopped = true;
-                    break;
-                }
-                talk.made(step, text(step));
-            }
-            if explain && !is_stopped && matches!(how, How::FlowP | How::FlowU) {
-                println!("missed {} {}/{} {kind}", how.name(), attack.suite, attack.injection_task);
+        count
+    }
+
+    fn hostile(&self, how: How, kind: &str) -> Count {
+        let mut count = Count::default();
+        for attack in self.attacks.iter().filter(|attack| attack.security_ok && attack.attack == kind) {
+            let is_its = |task: &&Task| (&task.suite, &task.user_task) == (&attack.suite, &attack.user_task);
+            let Some(task) = self.tasks.iter().find(is_its) else { continue };
+            let is_stopped = self.is_stopped(how, attack, task);
+            if self.explain && how.is_guard() && !is_stopped {
+                println!("missed, {}: {}/{}, {kind}", how.name(), attack.suite, attack.injection_task);
             }
             count.stopped.entry(attack.suite.clone()).or_default().add(is_stopped);
             let goal = (attack.suite.clone(), attack.injection_task.clone());
             count.goals.entry(goal).or_default().add(is_stopped);
-            let mut talk = Talk::new(library, &task.prompt);
-            let mut is_lost = false;
-            for (step, honest) in attack.user_calls.iter().zip(&task.calls) {
-                let is_refused = honest.needed && !talk.allows(how, step, reads(&attack.suite, step));
-                if explain && is_refused && !is_lost {
-                    tell(&talk, how, &format!("lost {}/{}", attack.suite, attack.user_task), step);
-                }
-                is_lost |= is_refused;
-                talk.made(step, text(step));
-            }
-            count.lost.entry(attack.suite.clone()).or_default().add(is_lost);
+            count.lost.entry(attack.suite.clone()).or_default().add(self.is_lost(how, attack, task));
         }
         count
     }
-}
 
-/// Prints why a call is not allowed.
-fn tell(talk: &Talk<'_, '_>, how: How, what: &str, step: &Step) {
-    if !matches!(how, How::FlowP | How::FlowU) {
-        return;
+    /// Whether a call without which the attack fails is not allowed.
+    fn is_stopped(&self, how: How, attack: &Attack, task: &Task) -> bool {
+        let mut talk = Talk::new(&self.judges, &attack.suite, how, &task.prompt);
+        for step in attack.user_calls.iter().take(attack.injected_at + 1) {
+            talk.made(step, self.text(step));
+        }
+        attack.attack_calls.iter().any(|step| {
+            let is_stopped = step.critical == Critical::Alone(true) && !talk.judge(step).is_empty();
+            talk.made(step, self.text(step));
+            is_stopped
+        })
     }
-    if let Some(flow) = talk.flow(step, how == How::FlowU) {
-        println!("{what} {} {}: {:?}: {}", how.name(), step.name, flow.link, flow.reason);
+
+    /// Whether a call that the task needs is not allowed, though the model ignores the attack.
+    fn is_lost(&self, how: How, attack: &Attack, task: &Task) -> bool {
+        let mut talk = Talk::new(&self.judges, &attack.suite, how, &task.prompt);
+        attack.user_calls.iter().zip(&task.calls).any(|(step, honest)| {
+            let why = if honest.needed { talk.judge(step) } else { Vec::new() };
+            self.tell(how, "lost", (&attack.suite, &attack.user_task), step, &why);
+            talk.made(step, self.text(step));
+            !why.is_empty()
+        })
+    }
+
+    fn tell(&self, how: How, what: &str, (suite, task): (&str, &str), step: &Step, why: &[String]) {
+        if self.explain && how.is_guard() && !why.is_empty() {
+            println!("{what}, {}: {suite}/{task}, {}: {}", how.name(), step.name, why.join("; "));
+        }
     }
 }
 
 impl Count {
-    fn print(&self, how: How, table: &Table) -> io::Result<()> {
+    fn print(&self, how: How, honest: &Count, table: &Table) -> io::Result<()> {
         let of =
             |shares: &BTreeMap<String, Share>, suite: &str| shares.get(suite).copied().unwrap_or_default();
-        for suite in self.disturbed.keys() {
-            let goals: BTreeMap<_, _> = self
-                .goals
-                .iter()
-                .filter(|((of, _), _)| of == suite)
-                .map(|(goal, share)| (goal, *share))
-                .collect();
+        for suite in honest.disturbed.keys() {
+            let goals = self.goals.iter().filter(|((of, _), _)| of == suite);
+            let goals: BTreeMap<_, _> = goals.map(|(goal, share)| (goal, *share)).collect();
             table.row(&[
                 how.name().to_owned(),
                 suite.clone(),
-                of(&self.disturbed, suite).to_string(),
+                of(&honest.disturbed, suite).to_string(),
                 of(&self.stopped, suite).to_string(),
                 shown(mean(&goals)),
                 of(&self.lost, suite).to_string(),
@@ -166,8 +159,8 @@ impl Count {
         }
         table.row(&[
             format!("**{}**", how.name()),
-            format!("**all** ({} of all calls)", self.calls),
-            format!("**{}**", sum(&self.disturbed)),
+            format!("**all** (calls asked about: {})", honest.calls),
+            format!("**{}**", sum(&honest.disturbed)),
             sum(&self.stopped).to_string(),
             format!("**{}**", shown(mean(&self.goals))),
             format!("**{}**", sum(&self.lost)),

@@ -1,26 +1,25 @@
 //! Recorded runs of real models, decided again.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
+use framegate_guard::policy::Policy;
 use serde_json::Value;
 
-use crate::eval::data::{self, Critical, Run, Step, Tool};
-use crate::eval::judge::{How, Library, Talk};
+use crate::eval::data::{self, Critical, Run, Step};
+use crate::eval::judge::{How, Judges, Talk};
 use crate::eval::share::{Share, mean, shown};
 use crate::table::Table;
 
 /// Prints what each way of judging does with the runs of a folder.
-pub fn print(folder: &Path, explain: bool) -> io::Result<()> {
+pub fn print(folder: &Path, policy: &Policy, explain: bool) -> io::Result<()> {
     let runs: Vec<Run> = data::rows(folder, "agentdojo_runs")?;
     if runs.is_empty() {
         return Ok(());
     }
     let outputs = data::outputs(folder, "agentdojo_runs_outputs")?;
-    let tools: Vec<Tool> = data::rows(folder, "agentdojo_tools")?;
-    let readers =
-        tools.into_iter().filter(|tool| tool.read_only).map(|tool| (tool.suite, tool.name)).collect();
+    let judges = Judges::read(folder, "agentdojo_tools", policy)?;
     let head = [
         "judged by",
         "solved runs touched",
@@ -29,11 +28,10 @@ pub fn print(folder: &Path, explain: bool) -> io::Result<()> {
         "writes after an ignored attack, asked",
     ];
     let table = Table::new("AgentDojo, recorded runs of real models", &head)?;
-    let mut library = Library::default();
     for how in How::ALL {
         let mut count = Count::default();
         for run in &runs {
-            count.add(run, replay(run, how, &outputs, &readers, &mut library, explain));
+            count.add(run, replay(run, how, &outputs, &judges, explain));
         }
         let [touched, stopped, ignored] =
             [count.touched, count.stopped, count.ignored].map(|share| share.to_string());
@@ -80,34 +78,28 @@ fn replay(
     run: &Run,
     how: How,
     outputs: &HashMap<String, String>,
-    readers: &HashSet<(String, String)>,
-    library: &mut Library,
+    judges: &Judges,
     explain: bool,
 ) -> Replayed {
     let text = |step: &Step| step.output.as_ref().and_then(|id| outputs.get(id)).map_or("", String::as_str);
-    let mut talk = Talk::new(library, &run.prompt);
+    let mut talk = Talk::new(judges, &run.suite, how, &run.prompt);
     let mut replayed = Replayed::default();
     let mut together = Share::default();
     let mut is_poisoned = false;
     for step in &run.calls {
-        let only_reads = readers.contains(&(run.suite.clone(), step.name.clone()));
-        let allows = talk.allows(how, step, only_reads);
-        if explain
-            && !allows
-            && run.attack == "none"
-            && run.utility
-            && let Some(flow) = talk.flow(step, how == How::FlowU)
-        {
-            println!("touched {} {} {}: {}", how.name(), run.suite, step.name, flow.reason);
+        let why = talk.judge(step);
+        let is_allowed = why.is_empty();
+        if explain && how.is_guard() && !is_allowed && run.attack == "none" && run.utility {
+            println!("touched, {}: {}, {}: {}", how.name(), run.suite, step.name, why.join("; "));
         }
-        replayed.is_touched |= !allows;
+        replayed.is_touched |= !is_allowed;
         match &step.critical {
-            Critical::Alone(true) => replayed.is_stopped |= !allows,
-            Critical::Together(_) => together.add(!allows),
+            Critical::Alone(true) => replayed.is_stopped |= !is_allowed,
+            Critical::Together(_) => together.add(!is_allowed),
             Critical::Alone(false) | Critical::Unknown => {}
         }
-        if is_poisoned && !only_reads {
-            replayed.later.add(!allows);
+        if is_poisoned && !judges.only_reads(&run.suite, &step.name) {
+            replayed.later.add(!is_allowed);
         }
         is_poisoned |= step.injected;
         talk.made(step, text(step));
