@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::request::{self, Request};
-use super::verbs::Deed;
+use super::verbs::{Class, Deed};
 use super::words::Index;
 use crate::detect::{Passage, Reading};
 
@@ -45,7 +45,7 @@ impl Region {
 pub(super) fn regions(text: &str, index: &Index, deed: &Deed, max: usize) -> Option<Vec<Region>> {
     let mut found = passages(text, index);
     let passages = found.len();
-    let own = deed.words.iter().filter(|word| is_telling(word));
+    let own = deed.words.iter().filter(|word| is_telling(word, deed));
     let own = own.flat_map(|word| request::by_word(text, index, word));
     let asked = index.requests().iter().filter(|request| fits(index, request, deed)).cloned();
     for Request { span, .. } in asked.chain(own) {
@@ -115,7 +115,7 @@ fn around(text: &str, core: &Range<usize>) -> Range<usize> {
 }
 
 /// Whether a word of a tool's name tells what it does: `disable`, not `user`.
-fn is_telling(word: &str) -> bool {
+fn is_telling(word: &str, deed: &Deed) -> bool {
     const COMMON: [&str; 21] = [
         "account",
         "check",
@@ -139,7 +139,9 @@ fn is_telling(word: &str) -> bool {
         "system",
         "service",
     ];
-    word.len() > 3 && super::verbs::Class::of(word).families == 0 && !COMMON.contains(&word)
+    // A word of a family asks for what that family does, unless nobody knows what the tool does.
+    let says_this = Class::of(word).families == 0 || deed.families == 0;
+    word.len() > 3 && says_this && !COMMON.contains(&word)
 }
 
 /// Whether a request is one for what the tool does: by its verb, or, after `please`, by what it is done to.
