@@ -31,6 +31,8 @@ pub(super) struct Region {
     pub(super) asks: bool,
     /// Sentences within it that ask are parts of their own.
     pub(super) has_requests: bool,
+    /// It only says that something is to be done: values are followed from it, the act alone is not.
+    pub(super) is_plan: bool,
     /// How it was hidden, where what it says cannot be compared with the call.
     pub(super) hidden: Option<Reading>,
 }
@@ -48,7 +50,7 @@ pub(super) fn regions(text: &str, index: &Index, deed: &Deed, max: usize) -> Opt
     let own = deed.words.iter().filter(|word| is_telling(word, deed));
     let own = own.flat_map(|word| request::by_word(text, index, word));
     let asked = index.requests().iter().filter(|request| fits(index, request, deed)).cloned();
-    for Request { span, .. } in asked.chain(own) {
+    for Request { span, is_plan, .. } in asked.chain(own) {
         if found.len() >= max {
             return None;
         }
@@ -57,11 +59,19 @@ pub(super) fn regions(text: &str, index: &Index, deed: &Deed, max: usize) -> Opt
         let first = firm.partition_point(|passage| passage.core.end <= span.start);
         let passage = firm.get_mut(first).filter(|passage| passage.core.start < span.end);
         let rule = passage.and_then(|passage| {
-            passage.has_requests = true;
+            passage.has_requests |= !is_plan;
             around = around.start.min(passage.around.start)..around.end.max(passage.around.end);
             passage.rule
         });
-        found.push(Region { rule, core: span, around, asks: true, has_requests: false, hidden: None });
+        found.push(Region {
+            rule,
+            core: span,
+            around,
+            asks: true,
+            has_requests: false,
+            is_plan,
+            hidden: None,
+        });
     }
     (found.len() <= max).then_some(found)
 }
@@ -70,7 +80,15 @@ pub(super) fn regions(text: &str, index: &Index, deed: &Deed, max: usize) -> Opt
 fn passages(text: &str, index: &Index) -> Vec<Region> {
     let firm = |rule, core: Range<usize>| {
         let around = around(text, &core);
-        Region { rule: Some(rule), core, around, asks: false, has_requests: false, hidden: None }
+        Region {
+            rule: Some(rule),
+            core,
+            around,
+            asks: false,
+            has_requests: false,
+            is_plan: false,
+            hidden: None,
+        }
     };
     if !index.is_complete() {
         // What the detector did not read may say anything.

@@ -24,18 +24,27 @@ pub(super) struct Request {
     pub(super) span: Range<usize>,
     /// What is asked for; 0: the verb is not known.
     pub(super) families: Families,
+    /// No order, but something that is to be done: `it must be sent`, `she will send`, `next: sending`.
+    pub(super) is_plan: bool,
 }
 
-/// All requests of a text, in its order.
+/// All requests of a text, in the order of their verbs.
 pub(super) fn find(text: &str, index: &Index) -> Vec<Request> {
     let asks = |(at, word): (usize, &Word)| {
-        let families = index.class(*word).families;
-        let is_order = families != 0 && is_order(text, index, at);
-        let begins = is_order || is_polite(text, index, at);
-        begins.then(|| Request {
-            span: sentence(text, index, at),
-            families: if is_order { families } else { 0 },
-        })
+        let class = index.class(*word);
+        if class.families != 0 && is_order(text, index, at) {
+            return Some(Request {
+                span: sentence(text, index, at),
+                families: class.families,
+                is_plan: false,
+            });
+        }
+        if is_polite(text, index, at) {
+            return Some(Request { span: sentence(text, index, at), families: 0, is_plan: false });
+        }
+        let families = planned(text, index, at)?;
+        let start = sentence_start(text, index, at);
+        Some(Request { span: start..sentence(text, index, at).end, families, is_plan: true })
     };
     index.words().iter().enumerate().filter_map(asks).collect()
 }
@@ -44,7 +53,46 @@ pub(super) fn find(text: &str, index: &Index) -> Vec<Request> {
 pub(super) fn by_word(text: &str, index: &Index, word: &str) -> Vec<Request> {
     let places = index.id(word).map_or(&[][..], |id| index.places(id, &(0..index.words().len())));
     let orders = places.iter().map(|at| *at as usize).filter(|at| is_order(text, index, *at));
-    orders.map(|at| Request { span: sentence(text, index, at), families: Families::MAX }).collect()
+    let request = |at| Request { span: sentence(text, index, at), families: Families::MAX, is_plan: false };
+    orders.map(request).collect()
+}
+
+/// What the word at this position says is to be done.
+fn planned(text: &str, index: &Index, at: usize) -> Option<Families> {
+    let class = index.class(index.word(at)?);
+    if class.families | class.done | class.doing == 0 || is_label(text, index, at) {
+        return None;
+    }
+    let gap = gap_before(text, index, at);
+    let before = at.checked_sub(1).and_then(|before| index.word(before)).map(|word| index.class(word));
+    let before = before.filter(|_| gap.trim().is_empty()).unwrap_or_default();
+    // `should also send`
+    let earlier =
+        || at.checked_sub(2).and_then(|at| index.word(at)).map(|word| index.class(word)).unwrap_or_default();
+    let is_to_come = |class: super::verbs::Class| class.is(mark::MODAL) || class.is(mark::TO);
+    if class.families != 0 && (is_to_come(before) || before.is(mark::LEAD) && is_to_come(earlier())) {
+        return Some(class.families);
+    }
+    if class.done != 0 && before.is(mark::BE) {
+        return Some(class.done);
+    }
+    let starts = before.is(mark::STEP) || gap.trim_end().ends_with(LEADS);
+    (class.doing != 0 && starts).then_some(class.doing)
+}
+
+/// Where the sentence begins that the word at this position stands in.
+fn sentence_start(text: &str, index: &Index, at: usize) -> usize {
+    let Some(word) = index.word(at) else { return 0 };
+    let first = word.start.saturating_sub(REQUEST_BYTES_MAX);
+    let mut start = word.start;
+    for at in (0..at).rev() {
+        let Some(before) = index.word(at).filter(|before| before.start >= first) else { break };
+        if ends(&gap_after(text, index, at), false) {
+            break;
+        }
+        start = before.start;
+    }
+    start
 }
 
 /// Whether any word with that stem stands at these positions.

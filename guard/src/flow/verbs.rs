@@ -120,10 +120,13 @@ pub(super) mod mark {
     pub(in super::super) const HAVE: u16 = 1 << 8;
     pub(in super::super) const WANT: u16 = 1 << 9;
     pub(in super::super) const TO: u16 = 1 << 10;
+    pub(in super::super) const MODAL: u16 = 1 << 11;
+    pub(in super::super) const BE: u16 = 1 << 12;
+    pub(in super::super) const STEP: u16 = 1 << 13;
 }
 
 /// By [`mark`].
-const MARKS: [(u16, &str); 11] = [
+const MARKS: [(u16, &str); 14] = [
     // A verb after it gives an order.
     (
         mark::LEAD,
@@ -148,6 +151,14 @@ const MARKS: [(u16, &str); 11] = [
     (mark::HAVE, "need have"),
     (mark::WANT, "need want"),
     (mark::TO, "to"),
+    // What follows is not done yet.
+    (mark::MODAL, "must should shall will would can could may might"),
+    (mark::BE, "be"),
+    // What is named after it is a thing to do.
+    (
+        mark::STEP,
+        "by step steps and then or start consider recommend suggest try requires involves means includes",
+    ),
 ];
 
 /// What a word is to a request.
@@ -155,6 +166,10 @@ const MARKS: [(u16, &str); 11] = [
 pub(super) struct Class {
     /// What it asks for.
     pub(super) families: Families,
+    /// What is said to be done by it: `sent`.
+    pub(super) done: Families,
+    /// What is named by it: `sending`.
+    pub(super) doing: Families,
     marks: u16,
 }
 
@@ -173,6 +188,12 @@ static CLASSES: LazyLock<HashMap<String, Class>> = LazyLock::new(|| {
     let mut classes: HashMap<String, Class> = HashMap::new();
     for (bit, family) in FAMILIES.iter().enumerate() {
         for word in words_of(family.words) {
+            for form in inflected(&word, "ing") {
+                classes.entry(form).or_default().doing |= 1 << bit;
+            }
+            for form in inflected(&word, "ed") {
+                classes.entry(form).or_default().done |= 1 << bit;
+            }
             classes.entry(word).or_default().families |= 1 << bit;
         }
     }
@@ -183,6 +204,31 @@ static CLASSES: LazyLock<HashMap<String, Class>> = LazyLock::new(|| {
     }
     classes
 });
+
+/// A word with an English ending. Some of these nobody writes; they do no harm.
+fn inflected(word: &str, ending: &str) -> Vec<String> {
+    const IRREGULAR: [(&str, &str); 11] = [
+        ("buy", "bought"),
+        ("give", "given"),
+        ("make", "made"),
+        ("pay", "paid"),
+        ("put", "put"),
+        ("run", "run"),
+        ("send", "sent"),
+        ("set", "set"),
+        ("tell", "told"),
+        ("withdraw", "withdrawn"),
+        ("write", "written"),
+    ];
+    let bare = word.strip_suffix('e').unwrap_or(word);
+    let mut forms = vec![format!("{bare}{ending}")];
+    forms.extend(word.chars().next_back().map(|last| format!("{word}{last}{ending}")));
+    if ending == "ed" {
+        forms.extend(word.strip_suffix('y').map(|stem| format!("{stem}ied")));
+        forms.extend(IRREGULAR.iter().filter(|(base, _)| *base == word).map(|(_, done)| (*done).to_owned()));
+    }
+    forms
+}
 
 static TOOLS: LazyLock<HashMap<String, Families>> = LazyLock::new(|| {
     let mut tools: HashMap<String, Families> = HashMap::new();
