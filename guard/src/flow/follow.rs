@@ -139,7 +139,6 @@ impl<'a> Trail<'a> {
         // A request that the user made too is the user's.
         if !part.is_asked
             || part.region.has_requests
-            || part.region.is_plan
             || self.is_wanted && !part.region.is_firm()
         {
             return Ok(None);

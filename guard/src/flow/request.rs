@@ -159,8 +159,8 @@ fn is_led(index: &Index, at: usize, before: Word) -> bool {
 fn joins(gap: &str, text: &str, word: Option<Word>) -> bool {
     let first = || text.get(word?.start..)?.chars().next();
     match gap {
-        "-" | "_" | "/" | "@" => true,
-        "." => !first().is_some_and(char::is_uppercase),
+        "-" | "/" | "@" => true,
+        "." | "_" => !first().is_some_and(char::is_uppercase),
         _ => false,
     }
 }
