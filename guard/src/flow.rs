@@ -9,7 +9,9 @@
 //! # What is followed
 //!
 //! Where values are followed from (`region`): passages that the detector found (firm), and sentences that ask for
-//! what the tool does (requests), each with up to 100 bytes before it and 200 after it. Where they lead (`follow`):
+//! what the tool does, or say that it is to be done: `send`, `must be sent`, `will send` (requests). Up to 100 bytes
+//! before each and 200 after it belong to it where something like the call is spoken of there. Where they lead
+//! (`follow`):
 //!
 //! | [`Link`] | the call |
 //! |---|---|
@@ -33,6 +35,8 @@
 //! show nothing, percent escapes, Base64 and hex in the arguments, inside longer text, split over several arguments
 //! in their order. Not: another order, translation, paraphrase, arithmetic, other encodings, a value cut so that
 //! fewer than six letters are left.
+//!
+//! What was tried, with figures, and where it ends: `guard/TAINT.md`.
 //!
 //! # Limits
 //!

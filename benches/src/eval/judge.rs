@@ -48,6 +48,9 @@ impl How {
     }
 }
 
+/// Name and definition of each tool.
+type Listing = Vec<(String, Result<Document, String>)>;
+
 /// The guards of all suites, under one policy.
 #[derive(Debug)]
 pub struct Judges {
@@ -60,7 +63,7 @@ impl Judges {
     /// Guards for the tools of a file.
     pub fn read(folder: &Path, tools: &str, policy: &Policy) -> io::Result<Judges> {
         let tools: Vec<Tool> = data::rows(folder, tools)?;
-        let mut listings: HashMap<String, Vec<(String, Result<Document, String>)>> = HashMap::new();
+        let mut listings: HashMap<String, Listing> = HashMap::new();
         let mut readers = HashSet::new();
         for tool in tools {
             let definition = serde_json::json!({
