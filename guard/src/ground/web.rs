@@ -51,8 +51,11 @@ impl Address {
         let bytes = rest.as_bytes();
         match bytes.first() {
             Some(b'/') => {}
-            Some(byte) => return !(byte.is_ascii_alphanumeric() || *byte == b'-'),
-            None => return true,
+            Some(b':' | b'.') => return true,
+            Some(byte) if byte.is_ascii_alphanumeric() || *byte == b'-' => return false,
+            Some(byte) if !byte.is_ascii() => return true,
+            // The address has no path.
+            _ => return self.rule == PathRule::Prefix || self.parts.path.is_empty(),
         }
         // The written path is the value's, or for a prefix the head of it.
         let path = self.parts.path.bytes().map(|byte| byte.to_ascii_lowercase());

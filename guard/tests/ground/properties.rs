@@ -140,6 +140,66 @@ proptest! {
     }
 }
 
+/// Pieces of addresses.
+const ADDRESS: &[&str] = &[
+    "http://",
+    "https://",
+    "HTTPS://",
+    "//",
+    "www.",
+    "x",
+    "io",
+    ".",
+    "..",
+    "/",
+    "%2e",
+    "?",
+    "#",
+    ":",
+    "80",
+    "443",
+    "8080",
+    "@",
+    "\\",
+    "é",
+    "ß",
+    "。",
+    "．",
+    "[::1]",
+    "1.2.3.4",
+    "0x7f",
+    "-",
+    "_",
+    "\n",
+    "a",
+    "B",
+    " ",
+    "\u{200b}",
+    "xn--",
+    "localhost",
+    "q=1",
+    "=",
+    "\u{ff0f}",
+    "K",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, ..ProptestConfig::default() })]
+
+    #[test]
+    fn addresses_hold_what_the_fuzzer_asserts(
+        pieces in prop::collection::vec(prop::sample::select(ADDRESS), 1..10),
+        other in prop::collection::vec(prop::sample::select(ADDRESS), 1..10),
+        pick: u8,
+    ) {
+        let (one, other) = (pieces.concat(), other.concat());
+        framegate_guard::link::fuzz(format!("{one}\n{other}").as_bytes());
+        framegate_guard::link::fuzz(format!("{one}\n{one}/{other}").as_bytes());
+        let bytes = [&[pick], format!("{one}\n see {other} and url={one}, {one}/{other}").as_bytes()].concat();
+        framegate_guard::ground::fuzz(&bytes);
+    }
+}
+
 #[test]
 fn hostile_texts_take_linear_time() {
     // Each would take minutes if a place cost more than a look at its surroundings.
