@@ -87,6 +87,22 @@ pub enum Kind {
     Hidden,
 }
 
+impl Kind {
+    /// In one word, for records and programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Role => "role",
+            Kind::Override => "override",
+            Kind::Address => "address",
+            Kind::Direct => "direct",
+            Kind::Action => "action",
+            Kind::Intent => "intent",
+            Kind::Hidden => "hidden",
+        }
+    }
+}
+
 /// How the text had to be read for the passage to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reading {
@@ -114,6 +130,27 @@ pub enum Reading {
     Leet,
     /// Characters that show nothing taken for the text they stand for: tags, variation selectors.
     Hidden,
+}
+
+impl Reading {
+    /// For records and people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Reading::Written => "written",
+            Reading::Folded => "folded",
+            Reading::Unwrapped => "unwrapped",
+            Reading::Spaced => "spaced letters",
+            Reading::Reversed => "turned round",
+            Reading::Base64 => "base64",
+            Reading::Base32 => "base32",
+            Reading::Hex => "hexadecimal",
+            Reading::Binary => "binary",
+            Reading::Rot13 => "rot13",
+            Reading::Leet => "digits for letters",
+            Reading::Hidden => "hidden characters",
+        }
+    }
 }
 
 /// A passage that reads like an instruction.

@@ -9,24 +9,12 @@
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
-use framegate_guard::detect::{Kind, Looking, Reading, Scan, explain, listing, scan};
+use framegate_guard::detect::{Looking, Reading, Scan, explain, listing, scan};
 use framegate_guard::json::{Document, Limits};
 use serde_json::{Value, json};
 
 fn rows(text: &str) -> impl Iterator<Item = Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap())
-}
-
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Role => "role",
-        Kind::Override => "override",
-        Kind::Address => "address",
-        Kind::Direct => "direct",
-        Kind::Action => "action",
-        Kind::Intent => "intent",
-        Kind::Hidden => "hidden",
-    }
 }
 
 /// In code points, as the original counts.
@@ -58,7 +46,7 @@ fn agrees_with_the_original_or_says_why_not() {
             let found = scan(text, looking);
             let ours = match file {
                 "injection_spans" => spans(text, &found),
-                _ => found.passages.first().map_or(Value::Null, |passage| json!(kind(passage.kind))),
+                _ => found.passages.first().map_or(Value::Null, |passage| json!(passage.kind.name())),
             };
             let deviates = deviations.remove(&(file.to_owned(), number));
             let agrees = ours == row["output"];

@@ -79,6 +79,9 @@ pub(crate) enum Command {
     /// Play sessions with expectations and print what differs
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArgs),
+    /// Show what in a text reads like an instruction to a model, and by which rule
+    #[command(after_help = SCAN_EXAMPLES)]
+    Scan(ScanArgs),
     /// Show the recorded calls, the last ones last
     #[command(after_help = LOG_EXAMPLES)]
     Log(LogArgs),
@@ -171,6 +174,17 @@ It sees no disk and no clock: {"paths":{...}} and {"now":"..."} say what is ther
 
 Exit codes: 0 all is as expected; 1 something is not, or a file cannot be played"#;
 
+const SCAN_EXAMPLES: &str = "Examples:
+  framegate scan README.md
+  curl -s https://example.org | framegate scan --json -
+  framegate scan --explain --as description tool.txt
+
+A row is FILE:LINE:COLUMN, the rule with its language, what the passage does, how the text had to be read for it to show,
+and its words. With --explain what the text was read as comes first: folded, unwrapped, decoded.
+
+Exit codes: 0 nothing was found; 1 something was, or the text was too costly to be read to its end; 65 it is no UTF-8, or
+over 64 MiB; 74 it cannot be opened";
+
 const VERIFY_EXAMPLES: &str = "Examples:
   framegate verify
   framegate verify --head 412:8f0e... record.db
@@ -230,9 +244,9 @@ that lacks required arguments, which are asked for. A client that has no elicita
 
 Exit codes:
   0      the session ended cleanly
-  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it
+  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction
   2      the command line is wrong
-  65     a line of a session given to `framegate explain`, or a record, cannot be read
+  65     a line of a session given to `framegate explain`, a record, or a text given to `framegate scan` cannot be read
   70     a stream of the client or the server failed
   74     a file named on the command line cannot be opened or written
   78     the policy cannot be used, or none was given where one is required
@@ -601,6 +615,37 @@ pub(crate) struct ExplainArgs {
     /// The session, as JSON lines; `-` is stdin, and each decision is written before the next line is read
     #[arg(value_name = "EVENTS", default_value = "-")]
     pub(crate) events: PathBuf,
+}
+
+/// `framegate scan`.
+#[derive(Debug, Args)]
+pub(crate) struct ScanArgs {
+    /// Print each passage as one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print what the text was read as, too
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// What the text is: users and tool descriptions may say what a tool's output may not
+    #[arg(long = "as", value_name = "WHAT", default_value = "output")]
+    pub(crate) looking: ScannedAs,
+
+    /// The text; `-` is stdin
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub(crate) file: PathBuf,
+}
+
+/// What a scanned text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScannedAs {
+    /// What a tool gave
+    Output,
+    /// What the user said
+    User,
+    /// A tool's description
+    Description,
 }
 
 /// `framegate test`.

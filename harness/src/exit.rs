@@ -9,11 +9,12 @@ pub enum Exit {
     Clean,
     /// 1: a tool that `framegate try` was to call answered with an error, an expectation of `framegate test` was
     /// not met, `framegate verify` found something broken, `framegate replay` came to another decision than the
-    /// recorded one, or an approval, a denial or a revocation came to nothing.
+    /// recorded one, an approval, a denial or a revocation came to nothing, or `framegate scan` found something.
     Failed,
     /// 2: the command line is wrong.
     Usage,
-    /// 65: a line of a session given to `framegate explain`, or a record, cannot be read.
+    /// 65: a line of a session given to `framegate explain`, a record, or a text given to `framegate scan` cannot be
+    /// read.
     Data,
     /// 70: a stream of the client or the server failed.
     Broken,
@@ -37,10 +38,13 @@ impl Exit {
         ("0", "the session ended cleanly"),
         (
             "1",
-            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it",
+            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction",
         ),
         ("2", "the command line is wrong"),
-        ("65", "a line of a session given to `framegate explain`, or a record, cannot be read"),
+        (
+            "65",
+            "a line of a session given to `framegate explain`, a record, or a text given to `framegate scan` cannot be read",
+        ),
         ("70", "a stream of the client or the server failed"),
         ("74", "a file named on the command line cannot be opened or written"),
         ("76", "one side sent a line over the limit of 64 MiB that does not end; it is not MCP"),

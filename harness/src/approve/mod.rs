@@ -21,7 +21,7 @@ mod reply;
 mod rounds;
 mod seal;
 mod state_key;
-mod visible;
+pub(crate) mod visible;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -27,14 +27,14 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Text without quotes: a name, or JSON as it is written.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape(text, false, &mut out);
     out
 }
 
 /// One line of at most `max` characters: white space is one space.
-pub(super) fn line(text: &str, max: usize) -> String {
+pub(crate) fn line(text: &str, max: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     middle(&plain(&words.join(" ")), max).into_owned()
 }

@@ -15,6 +15,7 @@ mod out;
 mod pending;
 mod replay;
 mod run;
+mod scan;
 mod show;
 mod test;
 mod try_out;
@@ -44,6 +45,7 @@ pub(crate) fn main() -> Exit {
         Command::Check(args) => check::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Test(args) => test::main(&args),
+        Command::Scan(args) => scan::main(&args),
         Command::Log(args) => log::main(&args),
         Command::Show(args) => show::main(&args),
         Command::Replay(args) => replay::main(&args),
