@@ -11,6 +11,12 @@
 //! | `reveal`, `secret` | what is asked for | show, your instructions |
 //! | `send`, `data` | and where an address follows | send, the passwords |
 
+/// English words after which a verb is told of, not ordered: `ignore` and `instructions` are French, too.
+pub(super) const TOLD: &[&str] = &[
+    "to", "not", "can", "could", "may", "might", "will", "would", "cannot", "never", "which", "that", "they",
+    "we", "it", "he", "she", "i", "don't", "who", "users", "a", "an",
+];
+
 /// A language in which the verb comes before what it is about (`first`) or after it (`last`).
 macro_rules! language {
     ($code:literal, $script:ident, $order:ident, $($list:literal: $words:literal),+ $(,)?) => {
@@ -24,7 +30,8 @@ macro_rules! language {
             parts: &[("address", r"(?:\b[\w.+-]+@[\w-]+\.\w+|https?://|www\.)")],
             rules: &[
                 Rule::new(concat!("role-note.", $code), Role, All, r"<system_note>[^:\n]{0,24}:"),
-                Rule::new(concat!("override.", $code), Override, All, language!($order "override" "instructions" 6)),
+                Rule::new(concat!("override.", $code), Override, All, language!($order "override" "instructions" 6))
+                    .not_after(super::common::TOLD),
                 Rule::new(concat!("override-before.", $code), Override, All, language!($order "override" "before" 4)),
                 Rule::new(concat!("address.", $code), Address, Foreign, r"<to_machine>"),
                 Rule::new(concat!("direct.", $code), Direct, Foreign, r"<in_answer>"),
