@@ -38,7 +38,7 @@ fn append(criterion: &mut Criterion) {
         for batch in [1, 64] {
             let path = folder.path().join(format!("{name}{batch}.db"));
             let mut store = Store::open(&path, durability, entries::entropy).expect(WORKS);
-            let checkpointer = Checkpointer::open(&path).expect(WORKS);
+            let mut checkpointer = Checkpointer::open(&path).expect(WORKS);
             group.throughput(Throughput::Elements(batch));
             group.bench_function(format!("{name}, {batch} a commit"), |bencher| {
                 bencher.iter_batched(

@@ -42,7 +42,7 @@ fn main() -> Outcome<()> {
 
 /// Checkpoints, as a session has them; the largest WAL seen.
 fn keep_small(path: &std::path::Path, is_done: &AtomicBool) -> Outcome<u64> {
-    let checkpointer = Checkpointer::open(path)?;
+    let mut checkpointer = Checkpointer::open(path)?;
     let mut largest = 0;
     while !is_done.load(Ordering::Acquire) {
         checkpointer.run_once()?;

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use framegate_guard::store::StoreError;
-use framegate_guard::store::checkpoint::{Checkpointed, Checkpointer, WAL_BYTES_MAX, WAL_BYTES_MIN};
+use framegate_guard::store::checkpoint::{
+    Checkpointed, Checkpointer, WAL_BYTES_HELD, WAL_BYTES_MAX, WAL_BYTES_MIN,
+};
 use framegate_guard::store::entry::{Entry, SHARED_BYTES_MIN};
 use framegate_guard::store::sqlite::{BUSY_WAIT, Durability, Store};
 use framegate_guard::world::Instant;
@@ -238,7 +240,7 @@ fn a_file_that_another_holds_is_waited_for_and_then_said_so() {
 fn the_wal_of_a_long_session_stays_small() {
     let (_folder, path) = place();
     let mut store = open(&path).unwrap();
-    let checkpointer = Checkpointer::open(&path).unwrap();
+    let mut checkpointer = Checkpointer::open(&path).unwrap();
     assert_eq!(checkpointer.run_once().unwrap(), Checkpointed::Small);
     let mut largest = 0;
     let mut seen = Vec::new();
@@ -264,6 +266,45 @@ fn the_wal_of_a_long_session_stays_small() {
     assert_eq!(checkpointer.run_once().unwrap(), Checkpointed::All);
     assert_eq!(checkpointer.wal_bytes(), 0);
     assert_eq!(checkpointer.finish().unwrap(), Checkpointed::All);
+}
+
+#[test]
+fn a_writer_that_never_pauses_lets_the_wal_begin_anew() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let (_folder, path) = place();
+    let mut checkpointer = {
+        drop(open(&path).unwrap());
+        Checkpointer::open(&path).unwrap()
+    };
+    let is_done = AtomicBool::new(false);
+    // Far more than ever has to wait in the WAL; each step is begun as soon as the last one is committed.
+    let write = || {
+        let mut store = open(&path).unwrap();
+        let bytes = Bytes::from(vec![b'x'; 256 * 1024]);
+        for _ in 0..3000 {
+            let mut step = store.begin().unwrap();
+            step.append(&Entry::new("call").content("arguments", bytes.clone()), Instant(1)).unwrap();
+            step.commit().unwrap();
+            if is_done.load(Ordering::Relaxed) {
+                return true;
+            }
+        }
+        false
+    };
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(write);
+        let (mut begun_anew, mut largest) = (0, 0);
+        while begun_anew < 3 && !writer.is_finished() {
+            let before = checkpointer.wal_bytes();
+            largest = largest.max(before);
+            let done = checkpointer.run_once().unwrap();
+            begun_anew += u32::from(done == Checkpointed::All && before >= WAL_BYTES_MAX);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        is_done.store(true, Ordering::Relaxed);
+        assert!(writer.join().unwrap(), "the WAL was not begun anew while there was writing");
+        assert!(largest < 2 * WAL_BYTES_HELD, "{largest}");
+    });
 }
 
 #[test]

@@ -5,10 +5,14 @@
 //! steady load a writer is always a little ahead of it, so from [`WAL_BYTES_MAX`] on the rest is copied while
 //! writers wait: the rest is what came in during one passive checkpoint. A reader that stays in one snapshot
 //! (`framegate verify`) keeps the WAL from being begun anew until it is done.
+//!
+//! A writer that begins its next step as soon as the last one is committed leaves no moment for that: so from
+//! [`WAL_BYTES_HELD`] on it makes one now and then, in which whoever waits gets in.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -19,6 +23,14 @@ use super::sqlite::{connect, format};
 pub const WAL_BYTES_MIN: u64 = 1024 * 1024;
 /// A larger one is begun anew, even if writers have to wait for a moment.
 pub const WAL_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// From here on writers make room for a checkpoint.
+pub const WAL_BYTES_HELD: u64 = 4 * WAL_BYTES_MAX;
+/// How often a writer looks at the WAL.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How long it stays out of the way then: at most a tenth of its time, and of a hundred steps less than one waits.
+const ROOM: Duration = Duration::from_millis(1);
+/// How often a checkpoint looks whether a writer has made room.
+const POLL: Duration = Duration::from_micros(200);
 /// How long it waits for the writers' turn, where no reader is known to stand in the way: writers that are always
 /// a little ahead would otherwise make the WAL grow for ever.
 const WRITERS_WAIT: Duration = Duration::from_millis(100);
@@ -54,15 +66,13 @@ impl Checkpointer {
         // The pages must be in the file before the WAL is begun anew.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-        let mut wal = OsString::from(path);
-        wal.push("-wal");
-        Ok(Checkpointer { connection, wal: wal.into() })
+        Ok(Checkpointer { connection, wal: wal_of(path) })
     }
 
     /// The WAL's size now.
     #[must_use]
     pub fn wal_bytes(&self) -> u64 {
-        std::fs::metadata(&self.wal).map_or(0, |found| found.len())
+        bytes_of(&self.wal)
     }
 
     /// Looks at the WAL once, and does what is due. To be called a few times a second while there is writing;
@@ -70,7 +80,7 @@ impl Checkpointer {
     ///
     /// # Errors
     /// [`StoreError`]; the store can still be written, as long as there is room.
-    pub fn run_once(&self) -> Result<Checkpointed, StoreError> {
+    pub fn run_once(&mut self) -> Result<Checkpointed, StoreError> {
         if self.wal_bytes() < WAL_BYTES_MIN {
             return Ok(Checkpointed::Small);
         }
@@ -84,7 +94,7 @@ impl Checkpointer {
             return Ok(if is_all { Checkpointed::All } else { Checkpointed::Some });
         }
         // What a reader still sees is not copied over: who is in the way has shown already.
-        self.connection.busy_timeout(if is_all { WRITERS_WAIT } else { READERS_WAIT })?;
+        self.connection.busy_handler(Some(if is_all { wait_for_writers } else { wait_for_readers }))?;
         let is_all = self.checkpoint("TRUNCATE")?;
         Ok(if is_all { Checkpointed::All } else { Checkpointed::Some })
     }
@@ -93,8 +103,8 @@ impl Checkpointer {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn finish(&self) -> Result<Checkpointed, StoreError> {
-        self.connection.busy_timeout(WRITERS_WAIT)?;
+    pub fn finish(&mut self) -> Result<Checkpointed, StoreError> {
+        self.connection.busy_handler(Some(wait_for_writers))?;
         let is_all = self.checkpoint("TRUNCATE")?;
         Ok(if is_all { Checkpointed::All } else { Checkpointed::Some })
     }
@@ -106,4 +116,58 @@ impl Checkpointer {
             run.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         Ok(!is_busy && frames == done)
     }
+}
+
+/// Makes room for a checkpoint, before a writer's step.
+#[derive(Debug)]
+pub(super) struct Turn {
+    wal: PathBuf,
+    looked: Instant,
+}
+
+impl Turn {
+    pub(super) fn of(path: &Path) -> Turn {
+        Turn { wal: wal_of(path), looked: Instant::now() }
+    }
+
+    pub(super) fn give(&mut self) {
+        if self.looked.elapsed() < LOOK_EVERY {
+            return;
+        }
+        if bytes_of(&self.wal) > WAL_BYTES_HELD {
+            std::thread::sleep(ROOM);
+        }
+        self.looked = Instant::now();
+    }
+}
+
+fn wal_of(path: &Path) -> PathBuf {
+    let mut wal = OsString::from(path);
+    wal.push("-wal");
+    wal.into()
+}
+
+fn bytes_of(wal: &Path) -> u64 {
+    std::fs::metadata(wal).map_or(0, |found| found.len())
+}
+
+/// SQLite's own waiting looks ever more seldom, and misses the moment.
+fn wait_for_writers(tries: i32) -> bool {
+    wait_up_to(WRITERS_WAIT, tries)
+}
+
+fn wait_for_readers(tries: i32) -> bool {
+    wait_up_to(READERS_WAIT, tries)
+}
+
+fn wait_up_to(most: Duration, tries: i32) -> bool {
+    thread_local! {
+        /// When this thread's waiting began.
+        static BEGUN: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    if tries == 0 {
+        BEGUN.set(Some(Instant::now()));
+    }
+    std::thread::sleep(POLL);
+    BEGUN.get().is_some_and(|begun| begun.elapsed() < most)
 }

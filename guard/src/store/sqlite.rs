@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 pub use super::append::Transaction;
 pub use super::chain::Head;
 use super::chain::{Entropy, Hash};
+use super::checkpoint::Turn;
 use super::error::StoreError;
 use super::schema;
 
@@ -43,6 +44,7 @@ pub struct Store {
     entropy: Entropy,
     /// The schema's version that was found to be ours.
     schema: i64,
+    turn: Turn,
 }
 
 impl Store {
@@ -61,7 +63,7 @@ impl Store {
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         let schema = patiently(|| our_schema(&connection))?;
-        Ok(Store { connection, entropy, schema })
+        Ok(Store { connection, entropy, schema, turn: Turn::of(path) })
     }
 
     /// Begins a step: until it is committed or dropped nobody else appends.
@@ -69,6 +71,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
+        self.turn.give();
         let inner = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Somebody may have changed the tables since; nobody can while this step lasts.
         let version = schema::version(&inner)?;

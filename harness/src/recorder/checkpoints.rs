@@ -39,13 +39,13 @@ impl Checkpoints {
     /// # Errors
     /// [`StoreError`].
     pub(super) fn start(file: &Path, limits: Limits, log: &Arc<CallLog>) -> Result<Checkpoints, StoreError> {
-        let checkpointer = Checkpointer::open(file)?;
+        let mut checkpointer = Checkpointer::open(file)?;
         let is_limited = limits != Limits::default();
         let retains = is_limited.then(|| Store::open(file, Durability::Normal, entropy)).transpose()?;
         let retention = retains.map(|store| Retention { store, limits, last: None });
         let (tell, told) = sync_channel(1);
         let log = Arc::clone(log);
-        let run = move || work_in(&checkpointer, retention, &told, &log);
+        let run = move || work_in(&mut checkpointer, retention, &told, &log);
         let thread = std::thread::Builder::new().name("checkpoints".into()).spawn(run);
         let thread = thread.map_err(|why| StoreError::Os(why.to_string()))?;
         Ok(Checkpoints { tell, thread, told: None })
@@ -90,7 +90,7 @@ impl Retention {
 }
 
 fn work_in(
-    checkpointer: &Checkpointer,
+    checkpointer: &mut Checkpointer,
     mut retention: Option<Retention>,
     told: &Receiver<()>,
     log: &CallLog,
