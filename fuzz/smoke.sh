@@ -10,7 +10,7 @@ shift || true
 # A fixed seed starts every run on the same inputs: CI then does not fail by luck.
 seed=${FUZZ_SEED:-}
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(expression frame_split ground peek policy_parse route schema splice strict_reader url)
+[ ${#targets[@]} -gt 0 ] || targets=(detect expression frame_split ground peek policy_parse praxiom route schema splice strict_reader url)
 
 # What cargo-fuzz passes for `-s none`: coverage counters and comparisons, as LLVM pass options that
 # stable rustc accepts. --target keeps them away from build scripts.

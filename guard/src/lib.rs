@@ -175,6 +175,7 @@ pub mod look;
 pub mod messages;
 pub mod permit;
 pub mod policy;
+pub mod praxiom;
 pub mod proposal;
 pub mod refusal;
 mod rust_matcher;

@@ -32,7 +32,7 @@ pub(crate) mod check;
 mod facts;
 mod glob;
 mod lint;
-mod locate;
+pub(crate) mod locate;
 mod merge;
 mod methods;
 mod options;

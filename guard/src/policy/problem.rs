@@ -112,6 +112,12 @@ impl Problem {
         }
     }
 
+    /// The same with words before its message.
+    pub(crate) fn prefixed(mut self, prefix: &str) -> Problem {
+        self.message.insert_str(0, prefix);
+        self
+    }
+
     pub(crate) fn start(&self) -> usize {
         self.span.start
     }

@@ -46,6 +46,7 @@ pub(crate) enum Value {
 pub(crate) struct Key {
     pub(crate) text: String,
     pub(crate) span: Range<usize>,
+    pub(crate) style: ScalarStyle,
 }
 
 #[derive(Debug, Clone)]
@@ -115,12 +116,22 @@ pub(crate) fn number(text: &str) -> bool {
 
 /// Reads one document. What is no YAML ends the reading; other faults are collected.
 pub(crate) fn read(source: &Arc<Source>) -> (Option<Rc<Node>>, Vec<Problem>) {
+    read_with(source, false)
+}
+
+/// The same for a file that was written for another program, whose reader (YAML 1.1) takes the last of two
+/// equal keys and follows merge keys.
+pub(crate) fn read_last_wins(source: &Arc<Source>) -> (Option<Rc<Node>>, Vec<Problem>) {
+    read_with(source, true)
+}
+
+fn read_with(source: &Arc<Source>, last_wins: bool) -> (Option<Rc<Node>>, Vec<Problem>) {
     let options = granit_parser::options! {
         // The builder's own limit comes first, and says what it is about.
         flow_nesting_limit: 2 * NESTING_MAX,
         block_nesting_limit: 2 * NESTING_MAX,
     };
-    let mut builder = Builder::new(source);
+    let mut builder = Builder::new(source, last_wins);
     for event in Parser::new_from_str_with_options(source.text(), options) {
         let step = event.map_err(|error| scan_problem(source, &error)).and_then(|(event, span)| {
             let range = span.byte_range().unwrap_or_default();
@@ -141,6 +152,8 @@ fn scan_problem(source: &Arc<Source>, error: &ScanError) -> Problem {
 
 struct Builder<'s> {
     source: &'s Arc<Source>,
+    /// See [`read_last_wins`].
+    last_wins: bool,
     problems: Vec<Problem>,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Rc<Node>>,
@@ -160,9 +173,10 @@ struct Open {
 }
 
 impl<'s> Builder<'s> {
-    fn new(source: &'s Arc<Source>) -> Builder<'s> {
+    fn new(source: &'s Arc<Source>, last_wins: bool) -> Builder<'s> {
         Builder {
             source,
+            last_wins,
             problems: Vec::new(),
             open: Vec::new(),
             anchors: BTreeMap::new(),
@@ -268,7 +282,44 @@ impl<'s> Builder<'s> {
         Problem::error(self.source, at, format!("nested deeper than {NESTING_MAX} levels"))
     }
 
+    /// What was merged stands first, so that the mapping's own keys win.
+    fn pairs_last_wins(&mut self, items: Vec<Rc<Node>>) -> Vec<(Key, Rc<Node>)> {
+        let (mut merged, mut own) = (Vec::new(), Vec::new());
+        let mut items = items.into_iter();
+        while let (Some(key), Some(value)) = (items.next(), items.next()) {
+            let merge =
+                matches!(&key.value, Value::Scalar(scalar) if scalar.is_plain() && scalar.text == "<<");
+            match &value.value {
+                Value::Map(pairs) if merge => merged.extend(pairs.iter().cloned()),
+                Value::List(maps) if merge && maps.iter().all(|map| matches!(map.value, Value::Map(_))) => {
+                    let maps = maps.iter().rev().filter_map(|map| match &map.value {
+                        Value::Map(pairs) => Some(pairs),
+                        _ => None,
+                    });
+                    merged.extend(maps.flatten().cloned());
+                }
+                _ => own.extend(self.key(&key).map(|key| (key, value))),
+            }
+        }
+        merged.append(&mut own);
+        let mut pairs: Vec<(Key, Rc<Node>)> = Vec::with_capacity(merged.len());
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for pair in merged {
+            match seen.get(&pair.0.text).and_then(|at| pairs.get_mut(*at)) {
+                Some(earlier) => *earlier = pair,
+                None => {
+                    seen.insert(pair.0.text.clone(), pairs.len());
+                    pairs.push(pair);
+                }
+            }
+        }
+        pairs
+    }
+
     fn pairs(&mut self, items: Vec<Rc<Node>>) -> Vec<(Key, Rc<Node>)> {
+        if self.last_wins {
+            return self.pairs_last_wins(items);
+        }
         let mut pairs = Vec::with_capacity(items.len() / 2);
         let mut seen: BTreeMap<String, Range<usize>> = BTreeMap::new();
         let mut items = items.into_iter();
@@ -291,7 +342,8 @@ impl<'s> Builder<'s> {
             Value::Scalar(scalar) if scalar.is_plain() && scalar.text == "<<" => "a policy has no merge keys",
             Value::Scalar(scalar) if scalar.is_null() => "a key is missing",
             Value::Scalar(scalar) => {
-                return Some(Key { text: scalar.text.clone(), span: node.span.clone() });
+                let Scalar { text, style } = scalar.clone();
+                return Some(Key { text, span: node.span.clone(), style });
             }
             _ => "a key must be text",
         };
