@@ -21,6 +21,7 @@
 //! | [`Decision`] | [`Outcome`], [`finding::Finding`]s, what exactly is sent |
 //! | [`permit::Permit`] | proof that one call may be made, once, with these bytes |
 //! | [`Agent`] | all of these together, with functions to call: the place to start |
+//! | [`praxiom::Praxiom`] | a policy of praxiom, run as it is: a machine of its own, without the checks of a [`Guard`] |
 //! | [`trace::Trace`] | a decision with its inputs, for a record and for [`Guard::replay`] |
 //!
 //! # A decision

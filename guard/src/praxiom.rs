@@ -81,7 +81,7 @@
 //! | `match: [globs]` | `tools: [..]`; `[seq]` and `[!seq]` have no native form and are spelled out over the listed tools |
 //! | `args: { n: int }` | a rule `has(args.n) && is_int(args.n)` of its own that denies, before the others: absent or ill-typed is a denial also where no guard reads it |
 //! | `requires: [a, b]` | one rule each, named `action` or `action#1`, `action#2` |
-//! | `effect: { x: e }` | `set: { x: e' }`; where several actions assign `x`, the assignments of all but the last one are left out and the last one's is conditional on the earlier rules' globs not mattering: native effects on one variable must be one |
+//! | `effect: { x: e }` | `set: { x: e' }`; where several actions that cover one tool assign `x`, only the last one's assignment is written for that tool: native effects on one variable must be identical |
 //! | `on_result: { x: e }` | `after: { x: e' }`, with `result.text` for `result` |
 //! | commit, never rolled back | `on_error: keep` |
 //! | `payload`, `tool`, `upstream` | `payload`, `tool`, `server` |

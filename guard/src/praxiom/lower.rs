@@ -162,14 +162,16 @@ impl Lower<'_> {
     }
 
     fn junction(&mut self, all: &[Id], step: fn(Vec<Slot>) -> Step) -> Lowered {
-        let mut slots = Vec::with_capacity(all.len());
+        let mut terms = Vec::with_capacity(all.len());
         for id in all {
-            let (slot, sort) = self.node(*id)?;
-            if sort != Sort::Bool {
-                return Err(self.mismatch(*id, Sort::Bool, sort));
-            }
-            slots.push(slot);
+            terms.push(self.node(*id)?);
         }
+        for (id, (_, sort)) in all.iter().zip(&terms) {
+            if *sort != Sort::Bool {
+                return Err(self.mismatch(*id, Sort::Bool, *sort));
+            }
+        }
+        let slots = terms.into_iter().map(|(slot, _)| slot).collect();
         Ok(self.push(step(slots), Sort::Bool))
     }
 

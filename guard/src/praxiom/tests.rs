@@ -1,6 +1,7 @@
 //! The original's rows, the evaluator against a naive twin, limits, calls in flight.
 
 mod cel;
+mod corpus;
 mod flight;
 mod limits;
 mod oracle;

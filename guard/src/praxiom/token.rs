@@ -98,6 +98,9 @@ impl<'s> Lexer<'s> {
                 }
                 '#' => self.at += self.rest().find(['\n', '\r']).unwrap_or(self.rest().len()),
                 ' ' | '\t' | '\u{c}' => self.space(line_start)?,
+                '\\' if matches!(self.rest(), "\\\n" | "\\\r\n") => {
+                    return Err(Fault::new("unexpected EOF while parsing", start..self.source.len()));
+                }
                 '\\' if self.rest().starts_with("\\\n") => self.at += 2,
                 '\\' if self.rest().starts_with("\\\r\n") => self.at += 3,
                 _ if self.ended => return Err(Fault::new("invalid syntax", start..start + c.len_utf8())),
