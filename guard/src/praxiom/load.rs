@@ -18,7 +18,8 @@ use crate::policy::{PolicyErrors, Severity};
 
 const RESERVED: [&str; 4] = ["payload", "tool", "upstream", "result"];
 
-/// Whether a text is a policy of this format: one of its top-level keys, and no `framegate:`.
+/// Whether a text is a policy of this format: one of its top-level keys, and none that only a policy of our own has
+/// (whose author forgot `framegate: 1` is to be told that).
 pub(crate) fn looks_like(text: &str) -> bool {
     const KEYS: [&str; 5] = ["actions", "invariants", "patterns", "state", "default"];
     let named =

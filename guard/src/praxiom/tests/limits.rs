@@ -122,6 +122,7 @@ fn files_are_known_by_their_keys() {
         "",
         "- actions",
         "rules: []",
+        "default: deny\ntools: {}",
         "framegate: 1\nactions: [\n",
     ] {
         assert!(!Praxiom::looks_like(text), "{text}");
