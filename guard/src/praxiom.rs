@@ -96,6 +96,7 @@
 mod answer;
 mod ast;
 pub mod audit;
+mod deny;
 mod fuzz;
 mod glob;
 mod literal;

@@ -22,8 +22,9 @@ const RESERVED: [&str; 4] = ["payload", "tool", "upstream", "result"];
 /// (whose author forgot `framegate: 1` is to be told that).
 pub(crate) fn looks_like(text: &str) -> bool {
     const KEYS: [&str; 5] = ["actions", "invariants", "patterns", "state", "default"];
-    let named =
-        |keys: &BTreeSet<&str>| !keys.contains("framegate") && KEYS.iter().any(|known| keys.contains(known));
+    const OURS: [&str; 3] = ["framegate", "tools", "rules"];
+    let has = |keys: &BTreeSet<&str>, any: &[&str]| any.iter().any(|known| keys.contains(known));
+    let named = |keys: &BTreeSet<&str>| !has(keys, &OURS) && has(keys, &KEYS);
     if text.len() <= FILE_BYTES_MAX
         && let (Some(root), _) = tree::read_last_wins(&Source::new("", text))
     {

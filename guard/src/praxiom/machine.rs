@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::deny::{Stop, What, denied, stop};
 use super::glob::Glob;
 use super::payload::{self, PAYLOAD};
 use super::program::{Env, Program, Truth};
@@ -101,19 +102,6 @@ pub(crate) struct Bound<'c> {
     pub(crate) payload: Option<String>,
     pub(crate) tool: Cow<'c, str>,
     pub(crate) upstream: Cow<'c, str>,
-}
-
-/// A guard, an invariant or an effect that stands in the way.
-struct Stop<'p> {
-    what: What<'p>,
-    /// `None`: it is false.
-    why: Option<Why>,
-}
-
-enum What<'p> {
-    Effect(&'p str),
-    Guard(&'p str),
-    Invariant(&'p Invariant),
 }
 
 impl Praxiom {
@@ -330,49 +318,6 @@ impl Praxiom {
             _ => None,
         })
     }
-
-    fn told(&self, why: Why) -> String {
-        let name = |at: usize| self.variables.get(at).map(|(name, _)| repr(name)).unwrap_or_default();
-        match why {
-            Why::Divisor => "a divisor is zero".to_owned(),
-            Why::InFlight(at) => {
-                format!("a call in flight may still change {}; call again when it has answered", name(at))
-            }
-            Why::Lost(at) => {
-                format!("the answer to an earlier call was not seen and may have changed {}", name(at))
-            }
-            Why::TooLong => "a value is too long".to_owned(),
-        }
-    }
-
-    fn stopped(&self, state: &State, call: &Call<'_>, stop: &Stop<'_>) -> Verdict {
-        let shown = self.shown(state);
-        let (because, rule, subject, fails) = match &stop.what {
-            What::Effect(name) => (Because::Undecided, *name, format!("the effect on {}", repr(name)), ""),
-            What::Guard(label) => (Because::Guard, *label, format!("guard {}", repr(label)), "fails"),
-            What::Invariant(invariant) => {
-                let subject = format!("invariant {} ({})", repr(&invariant.name), invariant.source);
-                (Because::Invariant, invariant.name.as_str(), subject, "violates")
-            }
-        };
-        let (because, reason) = match stop.why {
-            None => (because, format!("{fails} {subject}")),
-            Some(why @ Why::InFlight(_)) => {
-                (Because::InFlight, format!("cannot decide {subject}: {}", self.told(why)))
-            }
-            Some(why) => (Because::Undecided, format!("cannot decide {subject}: {}", self.told(why))),
-        };
-        denied(call, because, Some(rule), format!("{reason} [state: {shown}]"))
-    }
-}
-
-/// `Err` for what is false, `Ok(Some(..))` for what is undecided.
-fn stop(what: What<'_>, truth: Truth) -> Result<Option<Stop<'_>>, Stop<'_>> {
-    match truth {
-        Truth::True => Ok(None),
-        Truth::Undecided(why) => Ok(Some(Stop { what, why: Some(why) })),
-        Truth::False => Err(Stop { what, why: None }),
-    }
 }
 
 /// The guards of all covering actions; with hidden variables only those that read one.
@@ -403,11 +348,6 @@ impl Invariant {
             result: unread,
         })
     }
-}
-
-fn denied(call: &Call<'_>, because: Because, rule: Option<&str>, reason: String) -> Verdict {
-    let text = format!("praxiom blocked {}: {reason}", repr(call.tool));
-    Verdict::Deny(Denied { because, rule: rule.map(str::to_owned), reason, text })
 }
 
 impl Action {
