@@ -150,6 +150,7 @@
 //! | work for a schema's defaults | 2 million | [`schema::DEFAULTS_WORK_MAX`] |
 //! | conversation that is kept | 50 messages, 100,000 characters | [`session::Window`] |
 //! | decisions whose end is awaited | 4,096 | [`agent::OPEN_MAX`] |
+//! | passages that read like instructions, bytes read for them | 1,000, 4 MiB and 24 for each byte | [`detect::PASSAGES_MAX`], [`detect::WORK_PER_BYTE`] |
 
 pub mod agent;
 pub mod authorize;

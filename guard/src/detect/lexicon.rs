@@ -194,9 +194,13 @@ fn expression(script: Script, word: &str) -> String {
     format!("{}{ending}", parts.join(r"\s+"))
 }
 
+/// Words that nearly every sentence holds: by them none is known.
+const COMMON: [&str; 8] = ["from", "this", "that", "with", "your", "what", "have", "will"];
+
 /// The part of a word by which a sentence that may hold it is known, in lower case, and whether it is only a stem.
 pub(super) fn part(word: &str) -> (String, bool) {
     let parts = word.split(|c: char| !c.is_alphanumeric() && c != '*');
-    let part = parts.max_by_key(|part| part.trim_end_matches('*').len()).unwrap_or(word);
+    let weight = |part: &&str| (!COMMON.contains(part), part.trim_end_matches('*').len());
+    let part = parts.max_by_key(weight).unwrap_or(word);
     (part.trim_end_matches('*').to_lowercase(), part.ends_with('*'))
 }

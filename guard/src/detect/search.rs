@@ -281,11 +281,9 @@ impl Search {
         if words == 0 {
             return was_tried;
         }
-        for ready in &TABLES.rules {
-            if ready.needs & !words != 0
-                || !ready.counts(self.looking)
-                || !view.scripts.includes(ready.script)
-            {
+        let tables = &*TABLES;
+        for (ready, needs) in tables.rules.iter().zip(&tables.needs) {
+            if needs & !words != 0 || !ready.counts(self.looking) || !view.scripts.includes(ready.script) {
                 continue;
             }
             let Some(sentence) = view.text.get(at.clone()) else { return was_tried };

@@ -30,13 +30,15 @@ pub(super) struct Tables {
     pub(super) unspaced: Option<AhoCorasick>,
     pub(super) unspaced_lists: Vec<Words>,
     pub(super) rules: Vec<Ready>,
+    /// What each of `rules` needs, for itself: most sentences are done with when these are compared.
+    pub(super) needs: Vec<Words>,
 }
 
 /// A rule, ready.
 pub(super) struct Ready {
     pub(super) rule: &'static Rule,
     pub(super) script: Script,
-    pub(super) needs: Words,
+    needs: Words,
     pattern: Expression,
     unless: Option<Expression>,
 }
@@ -106,7 +108,8 @@ pub(super) fn build() -> (Tables, Vec<String>) {
     let (unspaced, unspaced_lists): (Vec<String>, Vec<Words>) = building.unspaced.into_iter().unzip();
     let unspaced = AhoCorasick::new(unspaced).map_err(|error| building.wrong.push(error.to_string())).ok();
     let vocabulary = Vocabulary::new(&building.words);
-    (Tables { vocabulary, unspaced, unspaced_lists, rules: building.rules }, building.wrong)
+    let needs = building.rules.iter().map(|ready| ready.needs).collect();
+    (Tables { vocabulary, unspaced, unspaced_lists, rules: building.rules, needs }, building.wrong)
 }
 
 #[derive(Default)]

@@ -22,6 +22,11 @@ const PARTS: &[(&str, &str)] = &[
 ];
 
 const LISTS: &[(&str, &str)] = &[
+    ("you", "you"),
+    ("as", "as"),
+    ("no", "no, without, any, not"),
+    ("first", "first, gave, given, asking"),
+    ("please", "please"),
     (
         "tool",
         "send, delete, post, http, transfer, write, fetch, create, update, execute, run, read, get, forward, upload, make",
