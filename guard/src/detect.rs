@@ -34,6 +34,7 @@ mod languages;
 mod lexicon;
 mod listing;
 mod mapped;
+mod passage;
 mod readings;
 mod search;
 mod sentence;

@@ -55,7 +55,7 @@ const LISTS: &[(&str, &str)] = &[
     ),
     (
         "instructions",
-        "instruction*, iunstruction*, guideline*, prompt, prompts, directive*, directions, guidance, \
+        "instruction*, guideline*, prompt, prompts, directive*, directions, guidance, \
          programming",
     ),
     (

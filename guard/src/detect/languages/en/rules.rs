@@ -95,7 +95,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule::new("delete.en", Action, Outputs, r"<start><delete>(?:\W+|~4)<file>(?: \w+)? (?:with (?:the )?id|named|titled|called|from (?:the |my )?(?:\w+ )?(?:drive|inbox|account|cloud)|permanently|immediately)\b"),
     Rule::new("password.en", Action, Outputs, r"<start><change>(?:\W+|~3)<password>(?:~6)(?:to|for my|on my)\b"),
     Rule::new("tool.en", Action, Outputs, r"(?:\b(?:then|now|please|first|and|must|should)|[:.;,=])[\s`'\x22]*<call> (?:the )?[`'\x22]?<!tool>(?:send|delete|post|http|transfer|write|fetch|create|update|execute|run|read|get|forward|upload|make)_\w+[`'\x22]?\s+(?:with|on|to|and|for|url=)"),
-    Rule::new("todo.en", Action, Outputs, r"<todo>\W+(?:please )?(?:send|transfer|pay|wire|visit|book|reserve|email|forward|say|concatenate|get all|get the|change the password|post)\b"),
+    Rule::new("todo.en", Action, Outputs, r"<todo>\W+(?:please )?(?:send|transfer|pay|wire|visit|book|reserve|email|forward|post|upload|delete the|share)\b"),
     Rule::new("intent-reserve.en", Intent, Outputs, r"<start><make> an? (?:\w+ ){0,2}<reservation>"),
     Rule::new("intent-book.en", Intent, Outputs, r"<start><book> (?:an?|the|seats?|tables?|rooms?|tickets?|flights?)\b~8(?:for|from|at|on|in)\b"),
     Rule::new("intent-visit.en", Intent, Outputs, r"<start><visit> (?:an?|the (?:following )?<?link>)\W(?:\w+ )?(?:<site>)?(?:\W+|~6)(?:https?://|www\.)"),
