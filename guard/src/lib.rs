@@ -17,6 +17,9 @@
 //! | [`RustRule`], [`RustMatcher`] | a rule, and where a text names a value, as Rust closures beside those of the file |
 //! | [`Call`] | a tool's name and its arguments, read strictly as a [`json::Document`] |
 //! | [`session::Session`] | what was said, as far as it is kept, ready to be searched, and the calls made |
+//! | [`ground::Prepared`], [`ground::Sought`] | a message and a value, each made ready once: where does the text name the value |
+//! | [`words`] | what is a yes, what was confirmed, what was asked for: tables of words, a language a file |
+//! | [`authorize::Authorizer`] | somebody who judges whether a conversation authorizes a call; its threshold from examples |
 //! | [`ledger::Ledger`] | a decision and its record as one step; in memory, or yours |
 //! | [`Decision`] | [`Outcome`], [`finding::Finding`]s, what exactly is sent |
 //! | [`permit::Permit`] | proof that one call may be made, once, with these bytes |
