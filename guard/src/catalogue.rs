@@ -10,13 +10,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::detect;
 use crate::json::{Document, Limits, Value};
 use crate::look::{look_alike, skeleton};
-use crate::policy::{Bound, BoundTool, Listed, Listing, Policy, Problem, Severity, ToolOptions};
+use crate::policy::{Bound, BoundTool, Definitions, Listed, Listing, Policy, Problem, Severity, ToolOptions};
+use crate::refusal::{NAME_CHARS_MAX, plain};
 use crate::schema::Schema;
 use crate::trace::ListedAs;
 
 use compiled::{Compiled, Schemas, Use};
+
+/// Characters that a warning quotes of a definition.
+const QUOTED_CHARS_MAX: usize = 160;
 
 /// Longer names are taken for no other: whoever calls one must not make us fold megabytes.
 const RESEMBLED_BYTES_MAX: usize = 4096;
@@ -47,6 +52,8 @@ pub(crate) struct Tool {
     pub(crate) output: Option<Arc<Schema>>,
     /// Why its definition cannot be relied on: its calls ask.
     pub(crate) doubt: Option<String>,
+    /// What of its definition reads like an instruction, where that is looked for.
+    pub(crate) instructs: Option<String>,
     /// Entries of the policy say different things of it; `bound.options` are the defaults then.
     pub(crate) is_contradicted: bool,
 }
@@ -66,6 +73,7 @@ impl Tool {
             schema: options.schema.as_ref().map_or_else(unknown, compile),
             output: None,
             doubt: None,
+            instructs: None,
             is_contradicted,
         })
     }
@@ -131,6 +139,7 @@ impl Catalogue {
             if let (Err(why), true) = (&tool.schema, tool.bound.visible()) {
                 warnings.push(asks(name, &format!("its schema cannot be used: {why}")));
             }
+            warnings.extend(told(name, &tool));
             Some((name.clone(), Arc::new(tool)))
         });
         let tools: BTreeMap<String, Arc<Tool>> = tools.collect();
@@ -329,7 +338,35 @@ fn tool(
     };
     // A result is only reported on: a schema that cannot be used costs nothing but the report.
     let output = member("outputSchema").and_then(|schema| compiling.schema(Some(schema)).ok());
-    Some(Tool { bound, schema, output, doubt: doubt.cloned(), is_contradicted })
+    let of = bound.options.as_ref().map_or_else(Definitions::default, |options| options.definitions);
+    let is_read = of != Definitions::Unread && bound.visible();
+    let instructs = definition.filter(|_| is_read).and_then(|definition| instructs(definition.root()));
+    Some(Tool { bound, schema, output, doubt: doubt.cloned(), instructs, is_contradicted })
+}
+
+/// The first passage of a definition that reads like an instruction, and where it stands.
+fn instructs(definition: Value<'_>) -> Option<String> {
+    let found = detect::listing(definition);
+    let detect::Instruction { pointer, quote, passage } = found.first()?;
+    let (at, rule) = (plain::line(pointer, NAME_CHARS_MAX), passage.rule);
+    if quote.is_empty() {
+        return Some("its definition is too large to be read to its end".to_owned());
+    }
+    let quote = plain::line(quote, QUOTED_CHARS_MAX);
+    Some(format!("its definition reads like an instruction at `{at}` ({rule}): \"{quote}\""))
+}
+
+/// What a person is told of a tool whose definition reads like an instruction.
+fn told(name: &str, tool: &Tool) -> Option<String> {
+    let why = tool.instructs.as_ref()?;
+    let follows = match tool.bound.options.as_ref()?.definitions {
+        Definitions::Ask => "its calls ask",
+        Definitions::Hide => "it is hidden, and its calls are refused",
+        Definitions::Report | Definitions::Unread => {
+            "it is offered all the same (`definitions: ask` or `hide` in the policy)"
+        }
+    };
+    Some(one_line(&format!("tool `{name}`: {why}; {follows}")))
 }
 
 /// Errors that are about no one tool.

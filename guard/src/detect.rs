@@ -46,7 +46,7 @@ mod vocabulary;
 use std::ops::Range;
 
 pub use assert::fuzz;
-pub use listing::{STRINGS_MAX, listing};
+pub use listing::{Instruction, STRINGS_MAX, listing};
 
 /// A longer sentence is read in pieces of about this size.
 pub const SENTENCE_BYTES_MAX: usize = 1024;

@@ -12,7 +12,7 @@ use crate::catalogue::{Catalogue, Tool};
 use crate::facts::Facts;
 use crate::json::{Document, Value};
 use crate::messages::Conversation;
-use crate::policy::{Mode, Policy, ToolOptions};
+use crate::policy::{Definitions, Mode, Policy, ToolOptions};
 use crate::refusal::Language;
 use crate::rust_matcher::RustMatcher;
 use crate::rust_rule::{RuleError, RustRule};
@@ -266,10 +266,21 @@ impl Guard {
         self.catalogue.iter().flat_map(|catalogue| catalogue.names())
     }
 
-    /// Whether a client is shown this tool: by the policy alone, so that it never changes within a session.
+    /// Why `definitions: hide` hides a listed tool, if it does.
+    #[must_use]
+    pub fn hidden_for(&self, tool: &str) -> Option<&str> {
+        let tool = self.tool(tool)?;
+        let hides =
+            tool.bound.options.as_ref().is_some_and(|options| options.definitions == Definitions::Hide);
+        tool.instructs.as_deref().filter(|_| hides)
+    }
+
+    /// Whether a client is shown this tool: by the policy, and the definition that was first listed, so that it never
+    /// changes within a session.
     #[must_use]
     pub fn offers(&self, tool: &str) -> bool {
-        self.policy.tool(&self.server, tool).is_some_and(|options| !options.hidden)
+        self.hidden_for(tool).is_none()
+            && self.policy.tool(&self.server, tool).is_some_and(|options| !options.hidden)
     }
 
     /// The options in force for a tool; nothing when it is not offered.

@@ -115,6 +115,7 @@
 //! | check | what it finds | leads to |
 //! |---|---|---|
 //! | `known_tool` | not listed, hidden, not named by the policy, or a look-alike of a listed name | deny, alone |
+//! | `definition_clean` | the tool's definition reads like an instruction, where the policy says `definitions: ask` | ask |
 //! | `tool_certain` | the tool's definition changed, is listed twice, or cannot be read | ask |
 //! | `policy_fits` | the policy contradicts itself, or a rule does not fit the tool's schema | ask |
 //! | `schema_readable` | the schema cannot be compiled, or would take too long | ask |

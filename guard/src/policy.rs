@@ -59,8 +59,8 @@ pub use glob::{Glob, GlobError, Literalness, PATTERN_BYTES_MAX};
 pub use merge::Conflict;
 pub use methods::{Methods, Passage, Ruling};
 pub use options::{
-    Approve, Arguments, Ask, AskField, Invisible, InvisibleBy, Missing, Mode, Remember, Schema, ToolOptions,
-    Undeclared,
+    Approve, Arguments, Ask, AskField, Definitions, Invisible, InvisibleBy, Missing, Mode, Remember, Schema,
+    ToolOptions, Undeclared,
 };
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
 pub use provenance::Provenance;
@@ -314,6 +314,12 @@ impl Policy {
     #[must_use]
     pub fn shows_rules(&self) -> bool {
         self.0.tools.shows_rules()
+    }
+
+    /// Whether `definitions: hide` is set for any tool: what a client is shown depends on the listing then.
+    #[must_use]
+    pub fn hides_by_definition(&self) -> bool {
+        self.0.tools.hides_by_definition()
     }
 
     /// Whether `approve: terminal` is set for any tool.

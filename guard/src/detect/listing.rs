@@ -9,16 +9,31 @@ pub const STRINGS_MAX: usize = 10_000;
 /// Levels of a definition that are read. The strict reader's own limit is lower.
 const DEPTH_MAX: usize = 128;
 
-/// The passages of a tool's definition that read like instructions: its name, its descriptions, and every key and
-/// string of its schemas, each with the JSON pointer of the string that holds it.
+/// A passage of a tool's definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// The JSON pointer (RFC 6901) of the string, or of the member whose name it is.
+    pub pointer: String,
+    /// The passage as it stands there.
+    pub quote: String,
+    /// Its place in that string, and by which rule.
+    pub passage: Passage,
+}
+
+/// The passages of a tool's definition that read like instructions: in its name, its descriptions, and every key and
+/// string of its schemas.
 ///
 /// Where the definition is too large to be read to its end, the last entry says so: rule `incomplete`, no span.
 #[must_use]
-pub fn listing(definition: Value<'_>) -> Vec<(String, Passage)> {
+pub fn listing(definition: Value<'_>) -> Vec<Instruction> {
     let mut reading = Strings { found: Vec::new(), left: STRINGS_MAX, is_complete: true };
     reading.value(definition, &mut String::new(), 0);
     if !reading.is_complete {
-        reading.found.push((String::new(), incomplete()));
+        reading.found.push(Instruction {
+            pointer: String::new(),
+            quote: String::new(),
+            passage: incomplete(),
+        });
     }
     reading.found
 }
@@ -28,7 +43,7 @@ fn incomplete() -> Passage {
 }
 
 struct Strings {
-    found: Vec<(String, Passage)>,
+    found: Vec<Instruction>,
     left: usize,
     is_complete: bool,
 }
@@ -75,7 +90,11 @@ impl Strings {
         // A name of a tool or an argument is read with its words apart.
         let scanned = scan(text, Looking::Description);
         self.is_complete &= scanned.is_complete;
-        self.found.extend(scanned.passages.into_iter().map(|passage| (pointer.to_owned(), passage)));
+        self.found.extend(scanned.passages.into_iter().map(|passage| Instruction {
+            pointer: pointer.to_owned(),
+            quote: text.get(passage.span.clone()).unwrap_or_default().to_owned(),
+            passage,
+        }));
     }
 }
 

@@ -137,10 +137,7 @@ impl<'a> Trail<'a> {
     /// The very call that this part asks for: with the values it names, or with none where it names none.
     fn asked(&self, part: &Part<'_>) -> Result<Option<Flow>, Lost> {
         // A request that the user made too is the user's.
-        if !part.is_asked
-            || part.region.has_requests
-            || self.is_wanted && !part.region.is_firm()
-        {
+        if !part.is_asked || part.region.has_requests || self.is_wanted && !part.region.is_firm() {
             return Ok(None);
         }
         let index = part.heard.index;

@@ -12,7 +12,7 @@ use crate::decision::{APPROVAL, Decision};
 use crate::finding::{Effect, Finding, NextStep};
 use crate::json::{Document, Value};
 use crate::ledger::Snapshot;
-use crate::policy::{Arguments, Mode, ToolOptions};
+use crate::policy::{Arguments, Definitions, Mode, ToolOptions};
 use crate::proposal::CallKey;
 use crate::rust_rule::RuleInput;
 use crate::schema::{Coerced, Schema};
@@ -23,15 +23,18 @@ use crate::world::{Recorded, World};
 const KNOWN_TOOL: &str = "known_tool";
 /// The check that a tool is what it was when it was first listed.
 const TOOL_CERTAIN: &str = "tool_certain";
+/// The check that a tool's definition gives the model no orders.
+const DEFINITION_CLEAN: &str = "definition_clean";
 /// The check that the policy makes sense for a tool.
 const POLICY_FITS: &str = "policy_fits";
 /// How the reason begins that is about no one tool.
 const IN_ERROR: &str = "the policy is in error, so nothing can be told for certain: ";
 
 /// The guard's own checks: no rule may be called like one.
-pub(crate) const CHECKS: [&str; 13] = [
+pub(crate) const CHECKS: [&str; 14] = [
     KNOWN_TOOL,
     TOOL_CERTAIN,
+    DEFINITION_CLEAN,
     POLICY_FITS,
     arguments::SCHEMA,
     arguments::NAME,
@@ -204,6 +207,9 @@ impl Guard {
             });
         }
         let hidden = || deny(NextStep::NotOffered, "the policy does not offer this tool".to_owned());
+        if let Some(why) = self.hidden_for(name) {
+            return Err(deny(NextStep::NotOffered, format!("it is not offered: {why}")));
+        }
         match self.options(name) {
             Some(options) if !options.hidden => Ok(options),
             _ => Err(hidden()),
@@ -222,6 +228,10 @@ fn doubts(tool: &Tool, name: &str, findings: &mut Vec<Finding>) {
     let mut ask = |check, reason| findings.push(Finding::new(check, Effect::Ask, NextStep::TellUser, reason));
     if let Some(doubt) = &tool.doubt {
         ask(TOOL_CERTAIN, format!("`{name}`: {doubt}"));
+    }
+    let asks = tool.bound.options.as_ref().is_some_and(|options| options.definitions == Definitions::Ask);
+    if let Some(why) = tool.instructs.as_ref().filter(|_| asks) {
+        ask(DEFINITION_CLEAN, format!("`{name}`: {why}"));
     }
     for problem in &tool.bound.problems {
         ask(POLICY_FITS, format!("the policy cannot be applied to this tool: {}", problem.message()));

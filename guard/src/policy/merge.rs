@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use super::glob::{Glob, Steps};
 use super::options::{
-    Approve, Arguments, AskField, InvisibleBy, Missing, Mode, Remember, Schema, ToolOptions, Undeclared,
+    Approve, Arguments, AskField, Definitions, InvisibleBy, Missing, Mode, Remember, Schema, ToolOptions,
+    Undeclared,
 };
 use super::provenance::{Confirm, Grounds, Instructions, Request, ToolValues};
 
@@ -27,6 +28,7 @@ pub(crate) enum Set {
     Missing(Missing),
     Mode(Mode),
     Once(bool),
+    Definitions(Definitions),
     Remember(Remember),
     Request(Option<Request>),
     ScanUser(bool),
@@ -46,6 +48,7 @@ impl Set {
             Set::AskFields(value) => options.ask.fields.clone_from(value),
             Set::AskMessage(value) => options.ask.message = Some(value.clone()),
             Set::AskRequired(value) => options.ask.required.clone_from(value),
+            Set::Definitions(value) => options.definitions = *value,
             Set::Confirm(value) => provenance.confirm.clone_from(value),
             Set::Ground(value) => provenance.ground.clone_from(value),
             Set::Hidden(value) => options.hidden = *value,
@@ -149,6 +152,11 @@ impl Entries {
 
     pub(crate) fn shows_rules(&self) -> bool {
         self.defaults.show_rules || self.any_sets(&Set::ShowRules(true))
+    }
+
+    pub(crate) fn hides_by_definition(&self) -> bool {
+        let hide = Definitions::Hide;
+        self.defaults.definitions == hide || self.any_sets(&Set::Definitions(hide))
     }
 
     pub(crate) fn approves_at_terminal(&self) -> bool {

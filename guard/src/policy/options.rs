@@ -65,6 +65,20 @@ impl InvisibleBy {
     }
 }
 
+/// What follows from a tool whose definition reads like an instruction to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Definitions {
+    /// Its calls ask.
+    Ask,
+    /// It is hidden in the listing, and refused when called.
+    Hide,
+    /// A person is told when it is listed.
+    #[default]
+    Report,
+    /// Nothing: definitions are not read for it.
+    Unread,
+}
+
 /// What happens to a call that lacks required arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
@@ -145,6 +159,8 @@ pub struct ToolOptions {
     pub mode: Mode,
     /// Hidden in the listing, refused when called.
     pub hidden: bool,
+    /// See [`Definitions`].
+    pub definitions: Definitions,
     /// The listing's description says by which rules calls are refused.
     pub show_rules: bool,
     /// See [`Approve`].

@@ -8,7 +8,9 @@ use super::facts::FactKind;
 use super::glob::{Glob, GlobError};
 use super::locate::Cel;
 use super::merge::{Set, Setting};
-use super::options::{Approve, Arguments, Invisible, InvisibleBy, Mode, Remember, Schema, Undeclared};
+use super::options::{
+    Approve, Arguments, Definitions, Invisible, InvisibleBy, Mode, Remember, Schema, Undeclared,
+};
 use super::provenance::{self, RawContext};
 use super::read::{At, Fields, Keys, Reader};
 use super::rules::Otherwise;
@@ -30,6 +32,7 @@ const OPTIONS: &[&str] = &[
     "schema",
     "mode",
     "hidden",
+    "definitions",
     "show_rules",
     "approve",
     "remember",
@@ -37,7 +40,7 @@ const OPTIONS: &[&str] = &[
     "ask",
 ];
 /// Those of them that may stand at the top of the file too.
-const AT_THE_TOP: [&str; 4] = ["arguments", "undeclared", "invisible", "approve"];
+const AT_THE_TOP: [&str; 5] = ["arguments", "undeclared", "invisible", "approve", "definitions"];
 const LATER_OPTIONS: &[&str] = &["authorize"];
 const FILE: Keys = Keys {
     what: "a policy",
@@ -80,6 +83,12 @@ const RULING: Keys = Keys::known("a ruling", &["that", "because", "otherwise"]);
 
 const MODES: &[(&str, Mode)] = &[("enforce", Mode::Enforce), ("monitor", Mode::Monitor)];
 const APPROVE: &[(&str, Approve)] = &[("client", Approve::Client), ("terminal", Approve::Terminal)];
+const DEFINITIONS: &[(&str, Definitions)] = &[
+    ("report", Definitions::Report),
+    ("ask", Definitions::Ask),
+    ("hide", Definitions::Hide),
+    ("unread", Definitions::Unread),
+];
 const REMEMBER: &[(&str, Remember)] =
     &[("arguments", Remember::Arguments), ("never", Remember::Never), ("tool", Remember::Tool)];
 pub(crate) const OTHERWISE: &[(&str, Otherwise)] = &[("deny", Otherwise::Deny), ("ask", Otherwise::Ask)];
@@ -331,6 +340,7 @@ impl Reader<'_> {
         let value = match key {
             "approve" => Set::Approve(self.choice(node, APPROVE)?.value),
             "arguments" => Set::Arguments(self.choice(node, &arguments)?.value),
+            "definitions" => Set::Definitions(self.choice(node, DEFINITIONS)?.value),
             "hidden" => Set::Hidden(self.boolean(node)?.value),
             "invisible" => Set::Invisible(self.invisible(node)?),
             "mode" => Set::Mode(self.choice(node, MODES)?.value),

@@ -173,7 +173,8 @@ impl Bridge {
     /// the client's first listing waits for ours, or it would differ from the next one.
     fn with_rules(&self, frame: &Frame) -> Verdict {
         let guard = self.guard();
-        if !guard.shows_rules() {
+        let depends = guard.shows_rules() || (guard.policy().hides_by_definition() && !guard.is_monitoring());
+        if !depends {
             return Verdict::Forward;
         }
         if guard.is_listed() {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use framegate_guard::finding::{Effect, Evidence, Finding};
 use framegate_guard::policy::{
-    Approve, Arguments, Ask, Invisible, InvisibleBy, Missing, Mode, Remember, ToolOptions, Undeclared,
+    Approve, Arguments, Ask, Definitions, Invisible, InvisibleBy, Missing, Mode, Remember, ToolOptions,
+    Undeclared,
 };
 use framegate_guard::refusal::OnFailure;
 use framegate_guard::{Guard, Outcome};
@@ -139,6 +140,7 @@ impl<'g> Options<'g> {
             "arguments": arguments(options.arguments),
             "undeclared": undeclared(options.undeclared),
             "show_rules": options.show_rules,
+            "definitions": definitions(options.definitions),
             "approve": approve(options.approve),
             "remember": remember(options.remember),
             "invisible": invisible_by(&options.invisible),
@@ -196,6 +198,15 @@ fn approve(approve: Approve) -> &'static str {
     match approve {
         Approve::Client => "client",
         Approve::Terminal => "terminal",
+    }
+}
+
+fn definitions(definitions: Definitions) -> &'static str {
+    match definitions {
+        Definitions::Ask => "ask",
+        Definitions::Hide => "hide",
+        Definitions::Report => "report",
+        Definitions::Unread => "unread",
     }
 }
 
