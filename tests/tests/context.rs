@@ -77,7 +77,7 @@ impl Session {
 
 fn framegate(arguments: &[&str], file: &TempDir) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
-    let output = command.args(arguments).arg("--store").arg(file.path().join("record.db")).output().unwrap();
+    let output = command.args(arguments).arg(file.path().join("record.db")).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
