@@ -52,6 +52,7 @@ const FILE: Keys = Keys {
         "arguments",
         "undeclared",
         "invisible",
+        "definitions",
         "approve",
         "language",
         "surface",

@@ -320,7 +320,7 @@ fn short(text: &str, chars: usize) -> String {
 
 /// Foreign text in a comment: nothing in it ends the line.
 pub(super) fn one_line(text: &str) -> String {
-    visible(text).replace(['\u{2028}', '\u{2029}', '\u{feff}'], " ")
+    visible(text)
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ fn what_only_reads_is_let_through_under_rules_for_its_paths() {
     let draft = draft(&tools.join(","), true);
     let text = draft.text();
     for line in [
-        "\n  read: {}                     # One two: \u{fffd} # three\n",
-        "\n  # move: {}                     # (with the rule source_inside below) One two",
+        "\n  read: {}                     # One\u{fffd}two: \u{fffd} # three\n",
+        "\n  # move: {}                     # (with the rule source_inside below) One\u{fffd}two",
         "\n    that: within(args.path, \"/work\", ",
         "\n    when: has(args.paths)\n    that: args.paths.all(one, within(one, \"/work\", ",
         "\n  # put the addresses here that may be used\n  - name: url_address\n    that: url_within(args.url, [\"https://example.com/\"])\n",
