@@ -124,13 +124,14 @@ impl Inner {
         if text.is_empty() {
             return;
         }
-        let number = {
+        let heard = Bytes::from(text.clone());
+        {
+            // Noted before it is let go: a call that hears it is recorded behind it.
             let mut session = self.session();
-            Arc::make_mut(&mut *session).output(Origin::new(kind, &name), text.clone());
-            session.heard()
-        };
-        let (role, origin) = (Some(Role::Tool), Some((kind, name)));
-        self.ledger.note(Event::Heard(HeardRecord { number, role, origin, text: text.into() }));
+            Arc::make_mut(&mut *session).output(Origin::new(kind, &name), text);
+            let (number, role, origin) = (session.heard(), Some(Role::Tool), Some((kind, name)));
+            self.ledger.note(Event::Heard(HeardRecord { number, role, origin, text: heard }));
+        }
         self.make_ready();
     }
 
