@@ -52,7 +52,8 @@ pub(crate) struct Tool {
     pub(crate) output: Option<Arc<Schema>>,
     /// Why its definition cannot be relied on: its calls ask.
     pub(crate) doubt: Option<String>,
-    /// What of its definition reads like an instruction, where that is looked for.
+    /// What of its definition reads like an instruction, where that is looked for: for a person. A model that is told
+    /// it is given the order.
     pub(crate) instructs: Option<String>,
     /// Entries of the policy say different things of it; `bound.options` are the defaults then.
     pub(crate) is_contradicted: bool,

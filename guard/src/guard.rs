@@ -266,7 +266,7 @@ impl Guard {
         self.catalogue.iter().flat_map(|catalogue| catalogue.names())
     }
 
-    /// Why `definitions: hide` hides a listed tool, if it does.
+    /// What in a listed tool's definition `definitions: hide` hides it for, if it does: for a person, never for the model.
     #[must_use]
     pub fn hidden_for(&self, tool: &str) -> Option<&str> {
         let tool = self.tool(tool)?;

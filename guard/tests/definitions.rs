@@ -58,6 +58,8 @@ fn it_is_hidden_and_refused_where_the_policy_says_so() {
     let decision = decide(&guard, "add");
     assert_eq!(decision.outcome, Outcome::Deny);
     assert_eq!(decision.failed().collect::<Vec<_>>(), ["known_tool"]);
+    let said = guard.message(&decision);
+    assert!(said.contains("reads like an instruction") && !said.contains("id_rsa"), "{said}");
     let (one, _) = adopted("tools: { add: { definitions: unread }, '*': { definitions: hide } }\n");
     assert!(one.offers("add"), "the more literal name wins");
 }

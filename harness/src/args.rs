@@ -240,7 +240,8 @@ const RUN_EXAMPLES: &str = "Examples:
   framegate run --quiet --noise stderr --env LOG=1 -- ./server --stdio
 
 A call that the policy wants a person to decide on waits for the client's user, who is asked by elicitation; so does one
-that lacks required arguments, which are asked for. A client that has no elicitation gets a refusal with that reason.
+that lacks required arguments, which are asked for. A client that has no elicitation
+gets a refusal with that reason, unless the policy lets calls be approved at a terminal (framegate approver init).
 
 Exit codes:
   0      the session ended cleanly

@@ -81,6 +81,11 @@ impl ContextFile {
         Ok(ContextFile { path, is: None, read: 0, rest: Vec::new(), line: 0, failing: None })
     }
 
+    /// Whether it is there yet.
+    pub(crate) fn is_there(&self) -> bool {
+        self.path.exists()
+    }
+
     /// Reads what was appended since the last look.
     pub(crate) fn look(&mut self) -> Look {
         let mut look = Look::default();
@@ -162,6 +167,10 @@ impl ContextFile {
         };
         match read {
             Ok(Event::Nothing) => {}
+            Ok(Event::Messages(messages)) if messages.is_empty() => self.unread(
+                "it says nothing: `role` is `user`, `assistant`, `tool` or `system`, `content` a text or a list of such",
+                look,
+            ),
             Ok(Event::Messages(messages)) => look.messages.extend(messages),
             Ok(_) => self.unread("only `message` lines may stand here", look),
             Err(why) => self.unread(&why, look),

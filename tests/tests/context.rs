@@ -125,6 +125,19 @@ fn a_context_that_cannot_be_read_makes_the_user_unknown_and_not_silent() {
 }
 
 #[test]
+fn a_context_that_goes_away_makes_the_user_unknown_and_a_replay_says_so_too() {
+    let mut session = start(&["--ask", "none"], true);
+    session.user("pay ACC-7");
+    assert_eq!(session.outcome("1", "pay", r#"{"to":"ACC-7"}"#).0, "sent");
+    std::fs::remove_file(session.folder.path().join("context.jsonl")).unwrap();
+    let (outcome, said) = session.outcome("2", "pay", r#"{"to":"ACC-8"}"#);
+    assert_eq!(outcome, "ask", "perhaps it was said meanwhile: {said}");
+    let (folder, _) = session.end();
+    let said = framegate(&["replay"], &folder);
+    assert!(said.contains("2 as recorded"), "{said}");
+}
+
+#[test]
 fn what_a_resource_and_a_prompt_say_counts_as_output() {
     for (method, params) in
         [("resources/read", json!({ "uri": "file:///a" })), ("prompts/get", json!({ "name": "p" }))]

@@ -19,8 +19,13 @@ pub(super) fn lost() -> Flow {
 }
 
 pub(super) fn named(part: &Part<'_>, value: &Sought, place: Range<usize>) -> Flow {
+    // The sentence after an order often has its values; said to be in the order, it would be a lie.
+    let core = &part.region.core;
+    let is_inside = core.start <= place.start && place.end <= core.end;
+    let how = if is_inside { "only" } else { "stands only in or beside" };
+    let names = if is_inside { " names" } else { "" };
     let reason = format!(
-        "{} is `{}`, which only {} names: {}",
+        "{} is `{}`, which {how} {}{names}: {}",
         about(Some(value)),
         shown(&value.text, VALUE_CHARS_MAX),
         source(part),

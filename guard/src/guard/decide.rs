@@ -25,6 +25,9 @@ const KNOWN_TOOL: &str = "known_tool";
 const TOOL_CERTAIN: &str = "tool_certain";
 /// The check that a tool's definition gives the model no orders.
 const DEFINITION_CLEAN: &str = "definition_clean";
+/// What the model reads of it. The passage itself stands in the warning at the listing alone: quoted here, the order
+/// would reach the model after all.
+const INSTRUCTS: &str = "the server's definition of this tool reads like an instruction to you";
 /// The check that the policy makes sense for a tool.
 const POLICY_FITS: &str = "policy_fits";
 /// How the reason begins that is about no one tool.
@@ -207,8 +210,8 @@ impl Guard {
             });
         }
         let hidden = || deny(NextStep::NotOffered, "the policy does not offer this tool".to_owned());
-        if let Some(why) = self.hidden_for(name) {
-            return Err(deny(NextStep::NotOffered, format!("it is not offered: {why}")));
+        if self.hidden_for(name).is_some() {
+            return Err(deny(NextStep::NotOffered, format!("it is not offered: {INSTRUCTS}")));
         }
         match self.options(name) {
             Some(options) if !options.hidden => Ok(options),
@@ -230,8 +233,8 @@ fn doubts(tool: &Tool, name: &str, findings: &mut Vec<Finding>) {
         ask(TOOL_CERTAIN, format!("`{name}`: {doubt}"));
     }
     let asks = tool.bound.options.as_ref().is_some_and(|options| options.definitions == Definitions::Ask);
-    if let Some(why) = tool.instructs.as_ref().filter(|_| asks) {
-        ask(DEFINITION_CLEAN, format!("`{name}`: {why}"));
+    if asks && tool.instructs.is_some() {
+        ask(DEFINITION_CLEAN, INSTRUCTS.to_owned());
     }
     for problem in &tool.bound.problems {
         ask(POLICY_FITS, format!("the policy cannot be applied to this tool: {}", problem.message()));

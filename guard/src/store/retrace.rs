@@ -360,7 +360,8 @@ impl<'s, S: Source> Retracer<'s, S> {
                 Err(why) => return Ok(Err(why)),
             }
         }
-        Ok(Ok(session))
+        // What the user said before may be here, and what they said since was not known to the session.
+        Ok(Ok(session.knowing_user(context.knows_user)))
     }
 
     fn said(&mut self, output: Output, reads: Hearing) -> Result<Maybe<Said>, StoreError> {

@@ -10,7 +10,7 @@ use crate::context::{ContextFile, ContextSettings};
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ContextArgs {
     /// Follow this file for what the user says: JSON lines `{"message":{"role":"user","content":"…"}}`, appended before
-    /// the calls they are for. Without it, what a policy wants from the user's words asks
+    /// the calls they are for; the assistant's too where a policy has `confirm`. Without it, what a policy wants from the user's words asks
     #[arg(long, value_name = "FILE", env = "FRAMEGATE_CONTEXT")]
     pub(crate) context: Option<PathBuf>,
 

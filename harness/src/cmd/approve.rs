@@ -164,10 +164,13 @@ fn resolve(desk: &mut DeskFile, id: &str, answer: &Answer, stands: Option<&Stand
             state if state == answer.state && row.is_taken => return Ok(()),
             state if state == answer.state => {}
             State::Open => {
-                why = Err(not(
-                    "the session that asked does not take this approver's word: it started with another one",
+                // It stays open, for whom the session does know.
+                if let Some(stands) = stands {
+                    desk.revoke(&stands.id).map_err(file)?;
+                }
+                return Err(not(
+                    "the session that asked does not take this approver's word, since it started with another one; the question stays open",
                 ));
-                break;
             }
             _ => {
                 why = open(&row);

@@ -28,7 +28,7 @@ fn init(file: Option<&std::path::Path>) -> Result<(), Failure> {
     );
     tty.say(&about).map_err(|why| failed(&why))?;
     let passphrase = tty.secret("New passphrase: ").map_err(|why| untyped(&why))?;
-    if passphrase.chars().count() < PASSPHRASE_CHARS_MIN {
+    if passphrase.trim().chars().count() < PASSPHRASE_CHARS_MIN {
         return Err(not(&format!("a passphrase of fewer than {PASSPHRASE_CHARS_MIN} characters is guessed")));
     }
     let again = tty.secret("Once more: ").map_err(|why| untyped(&why))?;

@@ -128,6 +128,15 @@ fn prepare(
         }
     };
     let context = args.context.settings().map_err(|why| (why, Exit::File))?;
+    if let (Some(file), Some(path)) = (&context.file, &args.context.context)
+        && !file.is_there()
+    {
+        let path = path.display();
+        log.say(
+            Level::Warn,
+            &format!("--context `{path}` is not there yet: until it is, what the user says is unknown"),
+        );
+    }
     let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
     let annotates = args.store.annotate && (without_policy || !guard.is_monitoring());
     let recorded = kept.as_ref().map(|kept| -> Arc<dyn Ledger> { kept.ledger.clone() });

@@ -81,6 +81,16 @@ fn a_line_that_cannot_be_read_is_told_with_its_place_and_loses_no_other() {
 }
 
 #[test]
+fn a_message_that_says_nothing_is_told() {
+    let written = Written::new();
+    written.append("{\"message\":{\"role\":\"usr\",\"content\":\"pay\"}}\n");
+    written.append("{\"message\":{\"role\":\"user\",\"contents\":\"pay\"}}\n");
+    let look = ContextFile::follow(&written.path()).unwrap().look();
+    assert_eq!((look.messages.len(), look.warnings.len()), (0, 2), "{look:?}");
+    assert!(look.warnings.iter().all(|warning| warning.contains("it says nothing")), "{look:?}");
+}
+
+#[test]
 fn a_line_at_the_limit_is_read_and_one_byte_more_is_not() {
     let written = Written::new();
     let frame = user("").len();

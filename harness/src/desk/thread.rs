@@ -112,7 +112,9 @@ impl Keeper {
     /// What whoever answers has to type beside, where the record is not the usual one.
     fn store_option(&self) -> String {
         let usual = crate::store_path::default_path().map(|record| beside(&record));
-        let path = self.path.to_string_lossy();
+        // Whoever reads it is in another folder.
+        let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let path = path.to_string_lossy();
         match path.strip_suffix("-asks") {
             Some(record) if usual.as_ref() != Some(&self.path) => format!(" --store {record}"),
             _ => String::new(),

@@ -23,6 +23,8 @@ pub(super) struct Server {
 pub(super) struct Tool {
     pub(super) name: String,
     pub(super) is_offered: bool,
+    /// Its definition is why it is not.
+    pub(super) is_poisoned: bool,
     /// Some entry under `tools:` names it, or `default: allow` lets it through.
     pub(super) is_named: bool,
     pub(super) rules: Vec<String>,
@@ -99,6 +101,7 @@ fn tool(guard: &Guard, options: &crate::explain::Options<'_>, server: Option<Val
     Tool {
         name: name.to_owned(),
         is_offered: guard.offers(name),
+        is_poisoned: guard.hidden_for(name).is_some(),
         is_named: guard.options(name).is_some(),
         rules: guard.checks_of(name).into_iter().map(|check| check.name).collect(),
         options_text: options.text_in_force(),

@@ -171,6 +171,12 @@ fn line(tool: &Tool) -> String {
     match (tool.is_offered, tool.rules.as_slice()) {
         (true, []) => format!("offered  {} (no rules)", tool.name),
         (true, rules) => format!("offered  {} (rules: {})", tool.name, rules.join(", ")),
+        (false, _) if tool.is_poisoned => {
+            format!(
+                "hidden   {} (its definition reads like an instruction, and the policy says `definitions: hide`)",
+                tool.name
+            )
+        }
         (false, _) => format!("hidden   {} (the policy says `hidden`)", tool.name),
     }
 }
