@@ -8,10 +8,10 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use framegate_guard::messages::Message;
+use framegate_guard::messages::{Message, Role};
 
 use crate::explain::event::{self, Event};
 
@@ -20,6 +20,9 @@ pub(crate) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What one look reads at most. A call that comes while there is more left is one whose user is not known.
 pub(crate) const LOOK_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// Bytes by which the file is known again.
+const TAIL_BYTES: usize = 256;
 
 /// Others than its owner may write the file.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -43,12 +46,16 @@ pub struct ContextFile {
     is: Option<(u64, u64)>,
     /// Bytes read; a line that has not ended yet is in `rest`.
     read: u64,
+    /// The last bytes before that: another file that took the place of this one is told by them.
+    tail: Vec<u8>,
     /// The beginning of a line; at most [`LINE_BYTES_MAX`], the end of a longer one is passed over.
     rest: Vec<u8>,
     /// Lines that ended, from 1.
     line: u64,
     /// Why it could not be looked at the last time: said once.
     failing: Option<String>,
+    /// A line was passed over since the last one that could be read: perhaps it was a *no*.
+    is_missing_some: bool,
 }
 
 /// What a look found.
@@ -78,7 +85,16 @@ impl ContextFile {
             Err(why) => return Err(format!("--context `{shown}` cannot be read: {why}")),
         }
         let path = path.to_owned();
-        Ok(ContextFile { path, is: None, read: 0, rest: Vec::new(), line: 0, failing: None })
+        Ok(ContextFile {
+            path,
+            is: None,
+            read: 0,
+            tail: Vec::new(),
+            rest: Vec::new(),
+            line: 0,
+            failing: None,
+            is_missing_some: false,
+        })
     }
 
     /// Whether it is there yet.
@@ -91,7 +107,7 @@ impl ContextFile {
         let mut look = Look::default();
         match self.appended(&mut look) {
             Ok(is_whole) => {
-                look.is_whole = is_whole;
+                look.is_whole = is_whole && !self.is_missing_some;
                 self.failing = None;
             }
             Err(why) => {
@@ -110,12 +126,15 @@ impl ContextFile {
     }
 
     fn appended(&mut self, look: &mut Look) -> io::Result<bool> {
-        let mut file = File::open(&self.path)?;
+        // A pipe in its place would be waited for, and the pump's thread with it.
+        let not_waiting = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let mut file = File::options().read(true).custom_flags(not_waiting).open(&self.path)?;
         let about = file.metadata()?;
         if !about.is_file() {
             return Err(io::Error::other("it is no regular file any more"));
         }
-        self.same_file(&about, look);
+        let is_continued = self.is_continued(&file);
+        self.same_file(&about, is_continued, look);
         let due = about.len().saturating_sub(self.read);
         if due == 0 {
             return Ok(true);
@@ -125,6 +144,8 @@ impl ContextFile {
         // Not past what stood there: a writer that never stops must not be read for ever.
         file.take(due.min(LOOK_BYTES_MAX)).read_to_end(&mut bytes)?;
         self.read += bytes.len() as u64;
+        self.tail.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default());
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL_BYTES));
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.piece(piece, look);
         }
@@ -132,7 +153,14 @@ impl ContextFile {
     }
 
     /// A file that was replaced or cut is read from its start; what was said stays said.
-    fn same_file(&mut self, about: &std::fs::Metadata, look: &mut Look) {
+    /// Whether what was read last still stands there.
+    fn is_continued(&self, file: &File) -> bool {
+        let mut there = vec![0; self.tail.len()];
+        let start = self.read.saturating_sub(self.tail.len() as u64);
+        file.read_exact_at(&mut there, start).is_ok() && there == self.tail
+    }
+
+    fn same_file(&mut self, about: &std::fs::Metadata, is_continued: bool, look: &mut Look) {
         let is = (about.dev(), about.ino());
         let shown = self.path.display();
         if self.is.is_none() && about.mode() & WRITABLE_BY_OTHERS != 0 {
@@ -142,13 +170,15 @@ impl ContextFile {
             );
             look.warnings.push(warning);
         }
-        let is_same = self.is == Some(is) && about.len() >= self.read;
+        // A number of a file that is gone is given to the next one.
+        let is_same = self.is == Some(is) && about.len() >= self.read && is_continued;
         if self.is.is_some() && !is_same {
             look.warnings.push(format!("{shown}: it was replaced or cut; it is read again from its start"));
         }
         if !is_same {
             (self.read, self.line) = (0, 0);
             self.rest.clear();
+            self.tail.clear();
         }
         self.is = Some(is);
     }
@@ -171,14 +201,23 @@ impl ContextFile {
                 "it says nothing: `role` is `user`, `assistant`, `tool` or `system`, `content` a text or a list of such",
                 look,
             ),
-            Ok(Event::Messages(messages)) => look.messages.extend(messages),
+            Ok(Event::Messages(messages)) => {
+                self.is_missing_some &= !messages.iter().any(|message| message.role == Role::User);
+                look.messages.extend(messages);
+            }
             Ok(_) => self.unread("only `message` lines may stand here", look),
             Err(why) => self.unread(&why, look),
         }
     }
 
-    fn unread(&self, why: &str, look: &mut Look) {
-        look.warnings.push(format!("{}:{}: {why}; the line is passed over", self.path.display(), self.line));
+    /// What cannot be read may have been a *no*: until the user is heard again, what they said is not known.
+    fn unread(&mut self, why: &str, look: &mut Look) {
+        self.is_missing_some = true;
+        look.warnings.push(format!(
+            "{}:{}: {why}; the line is passed over, and until the user's next one what they said is unknown",
+            self.path.display(),
+            self.line
+        ));
     }
 }
 

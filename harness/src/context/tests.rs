@@ -156,3 +156,39 @@ fn what_is_no_file_is_refused_at_the_start() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
     assert!(ContextFile::follow(&pipe).is_err());
 }
+
+#[test]
+fn a_pipe_in_its_place_is_not_waited_for() {
+    let written = Written::new();
+    written.append(&user("one"));
+    let mut file = ContextFile::follow(&written.path()).unwrap();
+    assert!(file.look().is_whole);
+    std::fs::remove_file(written.path()).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, written.path(), rustix::fs::Mode::RUSR).unwrap();
+    let look = file.look();
+    assert!(!look.is_whole && look.warnings[0].contains("no regular file any more"), "{look:?}");
+}
+
+#[test]
+fn another_text_in_the_same_place_is_another_file() {
+    let written = Written::new();
+    written.append(&user("one"));
+    let mut file = ContextFile::follow(&written.path()).unwrap();
+    file.look();
+    // The same inode, and longer.
+    std::fs::write(written.path(), user("two") + &user("three")).unwrap();
+    let look = file.look();
+    assert_eq!(texts(&look), ["two", "three"]);
+    assert!(look.warnings[0].contains("replaced or cut"), "{look:?}");
+}
+
+#[test]
+fn a_line_that_cannot_be_read_may_have_been_a_no() {
+    let written = Written::new();
+    written.append(&(user("pay ACC-7") + "{\"message\":{\"role\":\"user\",\"content\":\"no, stop\"\n"));
+    let mut file = ContextFile::follow(&written.path()).unwrap();
+    assert!(!file.look().is_whole);
+    assert!(!file.look().is_whole, "nothing new was said");
+    written.append(&user("go on"));
+    assert!(file.look().is_whole);
+}
