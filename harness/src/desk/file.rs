@@ -84,10 +84,10 @@ impl DeskFile {
         let mut id = Hash::default();
         crate::recorder::entropy(&mut id.0).map_err(|why| cannot(path, &why))?;
         make_tables(&mut connection, id).map_err(|why| cannot(path, &why))?;
-        Self::of(path, connection)
+        Self::of(path, connection)?.ok_or_else(|| cannot(path, &"its tables are gone"))
     }
 
-    /// Opens a file that is there; nothing where it is not.
+    /// Opens a file that is there; nothing where it is not, or where whoever makes it has not come to its tables.
     ///
     /// # Errors
     /// What to tell a person.
@@ -96,20 +96,18 @@ impl DeskFile {
             return Ok(None);
         }
         let connection = connect(path).map_err(|why| cannot(path, &why))?;
-        Self::of(path, connection).map(Some)
+        Self::of(path, connection)
     }
 
-    fn of(path: &Path, connection: Connection) -> Result<DeskFile, String> {
-        let read = || -> rusqlite::Result<(i32, i32)> {
-            let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
-            Ok((number("application_id")?, number("user_version")?))
-        };
-        if read().map_err(|why| cannot(path, &why))? != (APPLICATION_ID, FORMAT) {
-            return Err(format!("`{}` is no file of questions of this version; remove it", path.display()));
+    /// Nothing where nothing is in it.
+    fn of(path: &Path, mut connection: Connection) -> Result<Option<DeskFile>, String> {
+        match kind(&mut connection).map_err(|why| cannot(path, &why))? {
+            Kind::Empty => Ok(None),
+            Kind::Other => {
+                Err(format!("`{}` is no file of questions of this version; remove it", path.display()))
+            }
+            Kind::Desk(id) => Ok(Some(DeskFile { connection, id })),
         }
-        let id = connection.query_row("SELECT id FROM desk", [], |row| row.get(0));
-        let id = id.map_err(|why| cannot(path, &why))?;
-        Ok(DeskFile { connection, id })
     }
 
     /// Changes with each commit of somebody else's.
@@ -284,6 +282,29 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// What a database is.
+enum Kind {
+    /// Nothing was ever put in.
+    Empty,
+    /// Questions, under this id.
+    Desk(String),
+    Other,
+}
+
+/// All is read at one moment: somebody may be making the tables.
+fn kind(connection: &mut Connection) -> rusqlite::Result<Kind> {
+    let step = connection.transaction()?;
+    let things: i64 = step.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let number = |name| step.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    match (things, number("application_id")?, number("user_version")?) {
+        (0, 0, 0) => Ok(Kind::Empty),
+        (_, APPLICATION_ID, FORMAT) => {
+            step.query_row("SELECT id FROM desk", [], |row| row.get(0)).map(Kind::Desk)
+        }
+        _ => Ok(Kind::Other),
+    }
+}
+
 fn make_tables(connection: &mut Connection, id: Hash) -> rusqlite::Result<()> {
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let things: i64 = step.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -355,6 +376,49 @@ mod tests {
     }
 
     #[test]
+    fn a_file_whose_tables_are_still_being_made_has_no_questions_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.db-asks");
+        std::fs::write(&path, "").unwrap();
+        assert!(DeskFile::open(&path).unwrap().is_none());
+        // Somebody is at it: who looks sees nothing yet, who asks too waits for it.
+        let mut connection = connect(&path).unwrap();
+        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        step.execute_batch(SCHEMA).unwrap();
+        assert!(DeskFile::open(&path).unwrap().is_none());
+        let waits = std::thread::spawn({
+            let path = path.clone();
+            move || DeskFile::make(&path).map(|file| file.id)
+        });
+        step.execute("INSERT INTO desk (id) VALUES ('first')", []).unwrap();
+        step.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        step.pragma_update(None, "user_version", FORMAT).unwrap();
+        step.commit().unwrap();
+        assert_eq!(waits.join().unwrap().unwrap(), "first");
+        assert_eq!(DeskFile::open(&path).unwrap().unwrap().id, "first");
+    }
+
+    #[test]
+    fn many_that_make_and_look_at_once_see_no_file_or_the_same() {
+        for _ in 0..20 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("r.db-asks");
+            let at_once = |makes: bool| {
+                let path = path.clone();
+                std::thread::spawn(move || {
+                    if makes { DeskFile::make(&path).map(Some) } else { DeskFile::open(&path) }
+                })
+            };
+            let all: Vec<_> = (0..8).map(|at| at_once(at % 2 == 0)).collect();
+            let opened = all.into_iter().filter_map(|one| one.join().unwrap().unwrap().map(|file| file.id));
+            let mut ids: Vec<String> = opened.collect();
+            assert!(ids.len() >= 4, "each that makes it has it");
+            ids.dedup();
+            assert_eq!(ids.len(), 1);
+        }
+    }
+
+    #[test]
     fn some_other_file_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
@@ -363,5 +427,6 @@ mod tests {
         let other = folder.path().join("y");
         Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
         assert!(DeskFile::make(&other).unwrap_err().contains("no file of questions"));
+        assert!(DeskFile::open(&other).unwrap_err().contains("no file of questions"));
     }
 }
