@@ -88,6 +88,24 @@ fn a_question_of_one_process_is_answered_at_another_and_once() {
 }
 
 #[test]
+fn a_used_yes_stays_used_where_the_file_is_emptied() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, key) = (folder.path().join("r.db"), key(&folder, "key", 7, 0o600));
+    let mut one = start(&store, &key, POLICY);
+    let asks = touch(&one, 1, "");
+    assert_eq!(text(&touch(&one, 2, &answered(&asks, YES))), "ran touch");
+    // An agent with a shell, in the same process and then without the file.
+    let asks_file = folder.path().join("r.db-asks");
+    let deleted = rusqlite::Connection::open(&asks_file).unwrap().execute("DELETE FROM spent", []).unwrap();
+    assert_eq!(deleted, 1);
+    let _ = question(&touch(&one, 3, &answered(&asks, YES)));
+    fs::remove_file(&asks_file).unwrap();
+    let _ = question(&touch(&one, 4, &answered(&asks, YES)));
+    assert_eq!(one.server_got_count("\"touch\""), 1);
+    one.end();
+}
+
+#[test]
 fn an_answer_is_judged_by_the_policy_of_the_process_that_gets_it() {
     let folder = tempfile::tempdir().unwrap();
     let (store, key) = (folder.path().join("r.db"), key(&folder, "key", 7, 0o600));

@@ -3,7 +3,7 @@
 //! While no question is open it sleeps. While one is, it asks SQLite now and then whether somebody else wrote
 //! anything (`data_version`, no page is read for it), and looks only then.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -24,6 +24,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// Approvals without a good signature that are told of one question.
 const TOLD_MAX: u32 = 3;
 
+/// States that this process remembers as used, until their time is over.
+const SPENT_MAX: usize = 65_536;
+
 /// What it knows.
 pub(super) struct Keeper {
     path: PathBuf,
@@ -31,6 +34,7 @@ pub(super) struct Keeper {
     log: Arc<CallLog>,
     file: Option<DeskFile>,
     open: HashMap<u64, Open>,
+    spent: Spent,
     /// The file as it was when it was last looked at.
     seen: Option<i64>,
 }
@@ -46,7 +50,7 @@ struct Open {
 
 impl Keeper {
     pub(super) fn new(path: PathBuf, approver: Option<VerifyingKey>, log: Arc<CallLog>) -> Keeper {
-        Keeper { path, approver, log, file: None, open: HashMap::new(), seen: None }
+        Keeper { path, approver, log, file: None, open: HashMap::new(), spent: Spent::default(), seen: None }
     }
 
     pub(super) fn run(mut self, told: &Receiver<Message>) {
@@ -61,7 +65,7 @@ impl Keeper {
                 Ok(Message::Close(number, state)) => self.close(number, state),
                 Ok(Message::Standing(wanted, found)) => drop(found.send(self.standing(&wanted))),
                 Ok(Message::Spend(nonce, until_ms, spent)) => {
-                    drop(spent.send(self.file().and_then(|file| file.spend(&nonce, until_ms))));
+                    drop(spent.send(self.spend(nonce, until_ms)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => break,
@@ -80,6 +84,10 @@ impl Keeper {
                 Ok(self.file.insert(file))
             }
         }
+    }
+
+    fn spend(&mut self, nonce: [u8; 16], until_ms: i64) -> Result<bool, String> {
+        Ok(self.spent.add(nonce, until_ms, now_ms())? && self.file()?.spend(&nonce, until_ms)?)
     }
 
     fn ask(&mut self, question: Question) {
@@ -218,5 +226,70 @@ impl Keeper {
         let statements = all.iter().filter_map(|stands| Standing::read(&stands.signed, &key));
         let covers = statements.into_iter().find(|standing| standing.covers(&asked, now))?;
         Some((covers.by, covers.id))
+    }
+}
+
+/// The states that this process has seen used, by their end. The file says what the others used; who can write it can
+/// delete from it, and a yes was once good again that way in the very process that had taken it.
+#[derive(Default)]
+struct Spent(BTreeSet<(i64, [u8; 16])>);
+
+impl Spent {
+    /// Whether it is new.
+    ///
+    /// # Errors
+    /// That there are too many to know.
+    fn add(&mut self, nonce: [u8; 16], until_ms: i64, now_ms: i64) -> Result<bool, String> {
+        // The end is sealed with the nonce: the same state has the same.
+        if self.0.contains(&(until_ms, nonce)) {
+            return Ok(false);
+        }
+        while self.0.len() >= SPENT_MAX && self.0.first().is_some_and(|(until, _)| *until < now_ms) {
+            self.0.pop_first();
+        }
+        if self.0.len() >= SPENT_MAX {
+            return Err(format!(
+                "more than {SPENT_MAX} answers came in a short time; this one does not count"
+            ));
+        }
+        Ok(self.0.insert((until_ms, nonce)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::LogFormat;
+    use crate::child::ServerName;
+    use crate::stderr::Stderr;
+
+    #[test]
+    fn a_state_used_here_stays_used_when_the_file_forgets_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = beside(&folder.path().join("r.db"));
+        let log = CallLog::new(Stderr::start(), ServerName::given("s"), Level::Off, LogFormat::Text);
+        let mut keeper = Keeper::new(path.clone(), None, Arc::new(log));
+        let until = now_ms() + 60_000;
+        assert!(keeper.spend([1; 16], until).unwrap());
+        rusqlite::Connection::open(&path).unwrap().execute("DELETE FROM spent", []).unwrap();
+        assert!(!keeper.spend([1; 16], until).unwrap());
+        assert!(keeper.spend([2; 16], until).unwrap());
+        // What another process used is remembered too.
+        assert!(DeskFile::make(&path).unwrap().spend(&[3; 16], until).unwrap());
+        assert!(!keeper.spend([3; 16], until).unwrap());
+        rusqlite::Connection::open(&path).unwrap().execute("DELETE FROM spent", []).unwrap();
+        assert!(!keeper.spend([3; 16], until).unwrap());
+    }
+
+    #[test]
+    fn used_states_that_are_remembered_have_a_limit_and_those_that_are_over_make_room() {
+        let mut spent = Spent::default();
+        let nonce = |at: usize| (at as u128).to_be_bytes();
+        for at in 0..SPENT_MAX {
+            assert!(spent.add(nonce(at), 100, 50).unwrap(), "{at}");
+        }
+        assert!(spent.add(nonce(SPENT_MAX), 100, 100).is_err(), "one more than there may be");
+        assert!(!spent.add(nonce(0), 100, 100).unwrap(), "what is known is known still");
+        assert!(spent.add(nonce(SPENT_MAX), 200, 101).unwrap());
     }
 }
