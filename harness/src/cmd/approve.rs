@@ -130,6 +130,9 @@ fn question(path: &Path, id: &str) -> Result<(DeskFile, Row), Failure> {
 fn open(row: &Row) -> Result<(), Failure> {
     let at = local(row.at_ms.saturating_mul(1000));
     let text = match row.state {
+        State::Open if now_ms() < row.until_ms && row.is_gone() => {
+            format!("nobody waits for {}: its session is gone (process {})", row.id, row.pid)
+        }
         State::Open if now_ms() < row.until_ms => return Ok(()),
         State::Approved | State::Denied => {
             let what = row.state.name();

@@ -1,5 +1,8 @@
 //! What lies on the desk, row by row.
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
 use super::signed::Signed;
 
 /// How it stands with a question.
@@ -50,6 +53,24 @@ pub(crate) struct Row {
     pub(crate) signed: Option<Signed>,
     /// Who asked has the answer.
     pub(crate) is_taken: bool,
+}
+
+impl Row {
+    /// Who asked runs no more, so nobody takes an answer: it was killed, else it had withdrawn the question.
+    pub(crate) fn is_gone(&self) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        let is_dead = |pid| matches!(test_kill_process(pid), Err(Errno::SRCH)) || is_unreaped(pid);
+        pid.is_none_or(is_dead)
+    }
+}
+
+/// Ended, and not waited for by whoever started it: it has a number still.
+fn is_unreaped(pid: Pid) -> bool {
+    let about = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
+    // After the name, which may hold anything.
+    let state =
+        about.ok().and_then(|about| about.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()));
+    matches!(state, Some('Z' | 'X'))
 }
 
 /// What a person answers.
