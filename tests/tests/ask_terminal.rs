@@ -297,6 +297,78 @@ fn what_is_written_into_the_file_approves_nothing() {
 }
 
 #[test]
+fn a_planted_question_is_shown_with_the_server_that_a_standing_yes_is_for() {
+    let desk = desk();
+    let mut session = desk.start(POLICY, &[]);
+    session.open();
+    session.send(&call("1", "touch", r#"{"n":1}"#));
+    let id = desk.waiting();
+    let file = rusqlite::Connection::open(desk.path("r.db-asks")).unwrap();
+    let body: String =
+        file.query_row("SELECT body FROM questions WHERE id = ?1", [&id], |row| row.get(0)).unwrap();
+    let plant = |name: &str, body: &str| {
+        let insert = "INSERT INTO questions (id, body, pid, asked_ms, until_ms, state) \
+                      SELECT ?1, ?2, pid, asked_ms, until_ms, 'open' FROM questions WHERE id = ?3";
+        file.execute(insert, rusqlite::params![name, body, id]).unwrap();
+    };
+    // Another name for the server, beside the one that is signed.
+    plant("fakeaa", &body.replacen('{', r#"{"server":"sandbox","#, 1));
+    let done = desk.approve("fakeaa", &["--for", "5m"]);
+    assert!(done.status.code() == Some(1) && shown(&done).contains("cannot be read"), "{}", shown(&done));
+    // Another in its place: shown, signed, and no yes for this one. Its "session" takes it.
+    let other = body.replace(r#""session":"s""#, r#""session":"sandbox""#);
+    assert_ne!(body, other);
+    plant("fakebb", &other);
+    let taker = thread::spawn({
+        let path = desk.path("r.db-asks");
+        move || {
+            let file = rusqlite::Connection::open(path).unwrap();
+            let since = Instant::now();
+            let take = "UPDATE questions SET taken = 1 WHERE id = 'fakebb' AND state = 'approved'";
+            while file.execute(take, []).unwrap_or(0) == 0 {
+                assert!(since.elapsed() < Duration::from_secs(20), "it was never approved");
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+    });
+    let done = desk.approve("fakebb", &["--for", "5m"]);
+    taker.join().unwrap();
+    assert!(done.status.success() && shown(&done).contains("server: sandbox\n"), "{}", shown(&done));
+    let standing = shown(&desk.without_terminal(&["pending", "--standing"]));
+    assert!(standing.contains("touch of sandbox, the same arguments"), "{standing}");
+    file.execute("DELETE FROM questions WHERE id = 'fakeaa'", []).unwrap();
+    assert!(desk.without_terminal(&["deny", &id]).status.success());
+    session.wait("1");
+    session.send(&call("2", "touch", r#"{"n":1}"#));
+    assert!(desk.without_terminal(&["deny", &desk.waiting()]).status.success());
+    assert_eq!(session.wait("2")["result"]["isError"], true);
+    assert_eq!(session.server_got_count("touch"), 0);
+    session.end();
+}
+
+#[test]
+fn a_record_that_is_not_there_is_no_record_without_questions() {
+    let desk = desk();
+    for more in [&["pending"][..], &["pending", "--json"], &["pending", "--standing"]] {
+        let done = desk.without_terminal(more);
+        assert_eq!(done.status.code(), Some(74), "{}", shown(&done));
+        assert!(shown(&done).contains("there is no record"), "{}", shown(&done));
+    }
+    let mut session = desk.start(POLICY, &[]);
+    session.open();
+    let done = desk.without_terminal(&["pending"]);
+    assert!(done.status.success() && shown(&done).contains("no call waits"), "{}", shown(&done));
+    // The file is there and its tables are not yet.
+    fs::write(desk.path("r.db-asks"), "").unwrap();
+    let done = desk.without_terminal(&["pending"]);
+    assert!(done.status.success() && shown(&done).contains("no call waits"), "{}", shown(&done));
+    session.send(&call("1", "touch", "{}"));
+    assert!(desk.without_terminal(&["deny", &desk.waiting()]).status.success());
+    session.wait("1");
+    session.end();
+}
+
+#[test]
 fn a_question_ends_with_its_time_its_call_and_its_session() {
     let desk = desk();
     let mut session = desk.start(POLICY, &["--terminal-timeout", "1.5"]);
@@ -339,8 +411,18 @@ fn a_question_ends_with_its_time_its_call_and_its_session() {
         rustix::process::Signal::KILL,
     );
     session.session.client.wait_exit(Duration::from_secs(5)).unwrap();
-    let done = desk.approve(&orphan, &["--for", "1h"]);
-    assert!(done.status.code() == Some(1) && shown(&done).contains("nobody waits"), "{}", shown(&done));
+    // Nobody is asked for a passphrase then: there is no terminal here.
+    for words in [&["approve", &orphan, "--for", "1h"][..], &["deny", &orphan]] {
+        let done = desk.without_terminal(words);
+        assert!(
+            done.status.code() == Some(1) && shown(&done).contains("its session is gone"),
+            "{}",
+            shown(&done)
+        );
+    }
+    let pending = shown(&desk.without_terminal(&["pending"]));
+    assert!(pending.starts_with(&format!("{orphan}  its session is gone, asked ")), "{pending}");
+    assert_eq!(desk.pending()[0]["session_gone"], true);
     assert!(desk.without_terminal(&["pending", "--standing"]).stdout.is_empty());
     let outcomes: Vec<String> = desk
         .stored()

@@ -34,7 +34,7 @@ pub(crate) use self::form::{AskedForm, FormAnswer};
 pub use self::form::{Filled, Filling, FormQuestion};
 pub(crate) use self::limit::{Limit, Limits};
 pub use self::question::Question;
-pub(crate) use self::question::Shown;
+pub(crate) use self::question::{LOCAL, Shown, is_shown_whole};
 pub(crate) use self::reply::APPROVE;
 pub use self::reply::Reply;
 pub(crate) use self::rounds::{Going, Kept, Mark, Rounds, Waiting};

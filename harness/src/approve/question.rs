@@ -23,9 +23,13 @@ const REASON_CHARS_MAX: usize = 400;
 /// Characters of a name.
 const NAME_CHARS_MAX: usize = 128;
 
+/// The principal of who uses this machine.
+pub(crate) const LOCAL: &str = "local";
+
 /// What a question is made of.
 pub(crate) struct Shown<'a> {
     pub(crate) server: &'a str,
+    pub(crate) principal: &'a str,
     pub(crate) tool: &'a str,
     /// JSON.
     pub(crate) arguments: bytes::Bytes,
@@ -40,6 +44,8 @@ pub(crate) struct Shown<'a> {
 pub struct Question {
     /// The server, as the user named it, made visible.
     pub server: String,
+    /// Whose session it is, made visible, where the question says so: another than this machine's user.
+    pub principal: Option<String>,
     /// The tool, made visible.
     pub tool: String,
     /// One line an argument, values as they are sent: characters that do not show are written out, long values
@@ -58,6 +64,7 @@ impl Question {
     pub(crate) fn of(server: &str, decision: &Decision) -> Question {
         Question::shown(&Shown {
             server,
+            principal: LOCAL,
             tool: &decision.tool,
             arguments: decision.arguments.clone(),
             findings: &decision.findings,
@@ -90,6 +97,7 @@ impl Question {
         unknown.extend(listed(by(Effect::Unevaluated).map(unread)));
         Question {
             server: line(of.server, NAME_CHARS_MAX),
+            principal: (of.principal != LOCAL).then(|| line(of.principal, NAME_CHARS_MAX)),
             tool: line(of.tool, NAME_CHARS_MAX),
             arguments,
             reasons: listed(by(Effect::Ask).map(said)),
@@ -104,6 +112,9 @@ impl Question {
             "Allow this tool call? It has not been made.\n\ntool: {}\nserver: {}\n",
             self.tool, self.server
         );
+        if let Some(principal) = &self.principal {
+            text.push_str(&format!("for: {principal}\n"));
+        }
         if self.arguments.is_empty() {
             text.push_str("arguments: none\n");
         } else {
@@ -115,6 +126,11 @@ impl Question {
         text.push_str("\nA yes is for this one call.");
         text
     }
+}
+
+/// A name is shown letter by letter as it is: no other looks the same.
+pub(crate) fn is_shown_whole(name: &str) -> bool {
+    line(name, NAME_CHARS_MAX) == name
 }
 
 fn section(text: &mut String, title: &str, lines: &[String]) {

@@ -10,14 +10,16 @@ pub(super) const PENDING_EXAMPLES: &str = "Examples:
   framegate pending --standing
   framegate pending --json --store record.db
 
-Exit codes: 0 they were shown, or there are none; 74 the file cannot be used";
+A call whose session is gone (its process was killed) says so; it cannot be answered any more.
+
+Exit codes: 0 they were shown, or there are none; 74 there is no such record, or the file cannot be used";
 
 pub(super) const APPROVE_EXAMPLES: &str = "Examples:
   framegate approve k7m2qx
   framegate approve k7m2qx --note 'asked ada' --for 10m
 
 The call is shown on the terminal, and the passphrase is the yes. With --for the same call (the same tool and arguments,
-and the same reasons) is let through until then, in any session with this record, server and policy; with
+and the same reasons) is let through until then, in any session with this record, server (as shown) and policy; with
 --any-arguments too, where the policy says `remember: tool`, every call of the tool that only the same rules ask about.
 
 Exit codes: 0 approved; 1 it was not: too late, answered already, no terminal, not the passphrase; 74 a file cannot be used";

@@ -40,7 +40,6 @@ impl Inner {
         let limit = self.asking.settings.terminal_timeout;
         let asker = TerminalAsker {
             desk: Arc::clone(desk),
-            server: asked.guard.server().to_owned(),
             key: self.key.clone(),
             decision: Arc::clone(&asked.receipt.decision),
             remember: options.remember,

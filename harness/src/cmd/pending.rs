@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::out::{Failure, Out};
+use crate::approve::LOCAL;
 use crate::args::{DeskArgs, PendingArgs};
 use crate::desk::approver::{self, Approver};
 use crate::desk::body::Body;
@@ -26,19 +27,35 @@ pub(super) fn file(text: String) -> Failure {
     Failure { exit: Exit::File, text }
 }
 
+fn named(args: &DeskArgs) -> Option<&PathBuf> {
+    args.store.as_ref().filter(|store| !store.as_os_str().is_empty() && store.as_os_str() != "none")
+}
+
 /// Where the questions lie.
 pub(super) fn desk_path(args: &DeskArgs) -> Result<PathBuf, Failure> {
-    let named =
-        args.store.clone().filter(|store| !store.as_os_str().is_empty() && store.as_os_str() != "none");
-    let store = named.or_else(store_path::default_path);
+    let store = named(args).cloned().or_else(store_path::default_path);
     store.map(|store| beside(&store)).ok_or_else(|| {
         file("there is no home to look for a record in; name the file (--store FILE)".to_owned())
     })
 }
 
+/// A record that was named and is not there is a mistyped one: that nothing waits beside it says nothing.
+fn is_there(args: &DeskArgs) -> Result<(), Failure> {
+    match named(args) {
+        Some(store) if !store.exists() && !beside(store).exists() => Err(file(format!(
+            "there is no record `{}`, and no questions lie beside it; name the file that `framegate run --store` was given",
+            store.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 fn print(args: &PendingArgs, out: &mut Out) -> Result<(), Failure> {
     let path = desk_path(&args.desk)?;
     let desk = DeskFile::open(&path).map_err(file)?;
+    if desk.is_none() {
+        is_there(&args.desk)?;
+    }
     let lines = match &desk {
         None => Vec::new(),
         Some(desk) if args.standing => standing(desk, args)?,
@@ -62,13 +79,13 @@ fn left(until_ms: i64) -> i64 {
 
 /// For people: its name first.
 fn row_text(row: &Row) -> String {
-    let head = format!(
-        "{}  {} s left, asked {} by process {}",
-        row.id,
-        left(row.until_ms),
-        local(row.asked_ms.saturating_mul(1000)),
-        row.pid
-    );
+    let stands = if row.is_gone() {
+        "its session is gone".to_owned()
+    } else {
+        format!("{} s left", left(row.until_ms))
+    };
+    let asked = local(row.asked_ms.saturating_mul(1000));
+    let head = format!("{}  {stands}, asked {asked} by process {}", row.id, row.pid);
     let text = Body::read(&row.body)
         .map_or_else(|| "this question cannot be read".to_owned(), |body| body.question().text());
     let lines = text.lines().map(|line| visible(format!("    {line}")).trim_end().to_owned());
@@ -80,9 +97,10 @@ fn row_json(row: &Row) -> String {
     let line = match question {
         None => json!({ "id": row.id, "unreadable": true }),
         Some((question, body)) => json!({
-            "id": row.id, "tool": body.tool, "server": body.server, "arguments": question.arguments,
+            "id": row.id, "tool": body.tool, "server": body.session, "principal": body.principal,
+            "arguments": question.arguments,
             "reasons": question.reasons, "unknown": question.unknown, "asked_ms": row.asked_ms,
-            "until_ms": row.until_ms, "pid": row.pid, "approval_key": question.approval_key,
+            "until_ms": row.until_ms, "pid": row.pid, "session_gone": row.is_gone(), "approval_key": question.approval_key,
         }),
     };
     visible_json(&line.to_string())
@@ -110,8 +128,12 @@ fn stands_text(stands: &Stands, statement: Option<Standing>) -> String {
         Scope::Tool { rules } => format!("any arguments, while only {} asks", rules.join(", ")),
     };
     let note = if statement.note.is_empty() { String::new() } else { format!(" ({})", statement.note) };
+    let of = match statement.principal.as_str() {
+        LOCAL => String::new(),
+        principal => format!(" for {principal}"),
+    };
     visible(format!(
-        "{}  {} of {}, {what}, {} s left, by {}{note}",
+        "{}  {} of {}{of}, {what}, {} s left, by {}{note}",
         statement.id,
         statement.tool,
         statement.session,

@@ -211,7 +211,7 @@ struct Kept {
 }
 
 fn session_key(name: &ServerName) -> SessionKey {
-    SessionKey { principal: "local".into(), name: name.as_str().to_owned() }
+    SessionKey { principal: crate::approve::LOCAL.into(), name: name.as_str().to_owned() }
 }
 
 /// The record, if one is kept.

@@ -19,7 +19,6 @@ const NEAR_MS: i64 = 250;
 /// Asks whoever sits at a terminal.
 pub(crate) struct TerminalAsker {
     pub(crate) desk: Arc<Desk>,
-    pub(crate) server: String,
     pub(crate) key: SessionKey,
     pub(crate) decision: Arc<Decision>,
     pub(crate) remember: Remember,
@@ -29,13 +28,12 @@ pub(crate) struct TerminalAsker {
 impl Asker for TerminalAsker {
     fn ask(&self, _: Question) -> Asking {
         let desk = Arc::clone(&self.desk);
-        let (server, key, decision) = (self.server.clone(), self.key.clone(), Arc::clone(&self.decision));
+        let (key, decision) = (self.key.clone(), Arc::clone(&self.decision));
         let (remember, limit) = (self.remember, self.limit);
         Box::pin(async move {
             let until_ms = now_ms().saturating_add(i64::try_from(limit.as_millis()).unwrap_or(i64::MAX));
             // Made elsewhere: arguments may be of megabytes.
-            let made =
-                tokio::task::spawn_blocking(move || Body::of(&decision, (&server, &key), remember, until_ms));
+            let made = tokio::task::spawn_blocking(move || Body::of(&decision, &key, remember, until_ms));
             let body = match made.await {
                 Ok(Ok(body)) => body,
                 Ok(Err(why)) => return Reply::Unavailable(why).into(),

@@ -12,7 +12,7 @@ use framegate_guard::store::chain::Hash;
 use framegate_guard::store::entries::hash;
 use serde::{Deserialize, Serialize};
 
-use crate::approve::{Against, Question, Shown};
+use crate::approve::{Against, Question, Shown, is_shown_whole};
 
 /// Bytes of arguments that are put on the desk.
 pub(crate) const ARGUMENTS_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -23,7 +23,8 @@ pub(crate) const ARGUMENTS_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub(crate) struct Body {
     /// Random: two questions about the same are two.
     nonce: String,
-    pub(crate) server: String,
+    /// Whose session, and how it is called. Both are shown, and a standing approval is for both: a second name for the
+    /// server, shown and not signed, once let a yes for one server pass at another.
     pub(crate) principal: String,
     pub(crate) session: String,
     /// The policy's digest.
@@ -51,7 +52,7 @@ impl Body {
     /// Why it cannot be put there.
     pub(crate) fn of(
         decision: &Decision,
-        (server, key): (&str, &SessionKey),
+        key: &SessionKey,
         remember: Remember,
         until_ms: i64,
     ) -> Result<Body, String> {
@@ -63,7 +64,6 @@ impl Body {
         crate::recorder::entropy(&mut nonce.0).map_err(|why| why.to_string())?;
         Ok(Body {
             nonce: nonce.to_string(),
-            server: server.to_owned(),
             principal: key.principal.clone(),
             session: key.name.clone(),
             policy: Hash(decision.policy).to_string(),
@@ -105,6 +105,11 @@ impl Body {
         self.findings().iter().all(|finding| finding.is_rule && finding.effect == Effect::Ask)
     }
 
+    /// The names are shown as they are.
+    pub(crate) fn is_named_whole(&self) -> bool {
+        [&self.principal, &self.session, &self.tool].into_iter().all(|name| is_shown_whole(name))
+    }
+
     /// The call by value.
     pub(crate) fn call(&self) -> Result<CallKey, String> {
         let limits = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
@@ -117,7 +122,8 @@ impl Body {
     /// What the person at the terminal is shown, made from this body and nothing else.
     pub(crate) fn question(&self) -> Question {
         Question::shown(&Shown {
-            server: &self.server,
+            server: &self.session,
+            principal: &self.principal,
             tool: &self.tool,
             arguments: Bytes::from(self.arguments.clone()),
             findings: &self.findings(),
@@ -132,6 +138,33 @@ mod tests {
     use framegate_guard::json::Document;
 
     use super::*;
+    use crate::desk::signed::Scope;
+
+    #[test]
+    fn what_is_shown_is_what_is_signed_and_a_second_name_is_refused() {
+        let arguments = Document::empty_object();
+        let decision = Decision::refused("t", None, arguments.root(), "c", "no");
+        let body = |principal: &str, name: &str| {
+            let key = SessionKey { principal: principal.into(), name: name.into() };
+            Body::of(&decision, &key, Remember::Arguments, 1).unwrap()
+        };
+        let text = body("local", "prod").question().text();
+        assert!(text.contains("\nserver: prod\narguments"), "{text}");
+        let text = body("bob", "prod").question().text();
+        assert!(text.contains("\nserver: prod\nfor: bob\narguments"), "{text}");
+        let planted = body("local", "prod").text().unwrap().replacen('{', r#"{"server":"sandbox","#, 1);
+        assert_eq!(Body::read(&planted), None);
+        // A name that is cut could be another's.
+        for (length, fine) in [(127, true), (128, true), (129, false)] {
+            let long = "x".repeat(length);
+            for body in [body("local", &long), body(&long, "s")] {
+                assert_eq!(Scope::of(&body, false).is_ok(), fine, "{length}");
+            }
+        }
+        for name in ["a  b", " a", "a\nb", "p\u{430}y", "a\u{200b}"] {
+            assert!(Scope::of(&body("local", name), false).is_err(), "{name:?} passes for another");
+        }
+    }
 
     #[test]
     fn arguments_have_a_limit_and_no_two_questions_are_one() {
@@ -140,7 +173,7 @@ mod tests {
             let text = format!(r#"{{"a":"{}"}}"#, "x".repeat(length - r#"{"a":""}"#.len()));
             let arguments = Document::read(text.into(), &Limits::default()).unwrap();
             let decision = Decision::refused("t", None, arguments.root(), "c", "no");
-            Body::of(&decision, ("s", &key), Remember::Never, 1)
+            Body::of(&decision, &key, Remember::Never, 1)
         };
         for (length, fits) in
             [(ARGUMENTS_BYTES_MAX - 1, true), (ARGUMENTS_BYTES_MAX, true), (ARGUMENTS_BYTES_MAX + 1, false)]

@@ -141,6 +141,9 @@ impl Scope {
             Remember::Never => {
                 Err("the policy wants each call of this tool asked about (`remember: never`)".into())
             }
+            _ if !body.is_named_whole() => Err(
+                "the name of the server, its user or the tool is too long, or has characters that are not shown as they are, so each call is asked about".into(),
+            ),
             Remember::Arguments if any_arguments => Err(
                 "the policy lets a standing approval cover the same arguments only; `remember: tool` would let it cover all calls of the tool".into(),
             ),
@@ -190,7 +193,7 @@ mod tests {
     }
 
     fn body(decision: &Decision, remember: Remember) -> Body {
-        Body::of(decision, ("s", &key()), remember, 9).unwrap()
+        Body::of(decision, &key(), remember, 9).unwrap()
     }
 
     fn standing(decision: &Decision, scope: Scope) -> Standing {
