@@ -63,6 +63,8 @@ use std::ops::Range;
 use crate::json::{Kind, Value};
 use crate::messages::Role;
 
+pub(crate) use reason::lost;
+pub(crate) use region::around;
 pub use words::Index;
 
 /// Comparisons for one call.

@@ -1,10 +1,11 @@
 //! What a session keeps between decisions: a window of the conversation, and the calls made in it.
 //!
 //! Whatever leaves the window supports no value any more, and a message longer than the window is cut; what it
-//! carries outlives the cut ([`Kept`]).
+//! carries outlives both, since the model has read it ([`Session::left`], [`Kept`]).
 
 mod cut;
 mod kept;
+mod left;
 mod origin;
 
 use std::borrow::Cow;
@@ -15,7 +16,14 @@ use crate::messages::{Conversation, Message, Role};
 use crate::proposal::CallKey;
 
 pub use kept::{Kept, Preparing};
+pub use left::{LEFT_BYTES_MAX, LEFT_PASSAGES_MAX};
 pub use origin::{Origin, OutputKind};
+
+/// Lines that nobody asked for ([`OutputKind::Unread`]) in a window: a server can write any number of them, and must
+/// not push out by it what others said.
+const UNREAD_MAX: usize = 4;
+/// What one of them may take of the window: this part.
+const UNREAD_PART: usize = 16;
 
 /// How much of a conversation is kept; 0 is all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +48,7 @@ pub struct Session {
     kept: VecDeque<Kept>,
     /// Sum of `kept`'s code points; at most `window.max_chars`.
     chars: usize,
+    left: left::Left,
     /// How many messages were added, those that have left the window too.
     heard: u64,
     unheard: Option<Arc<str>>,
@@ -95,12 +104,6 @@ impl Session {
         self.unheard.as_deref()
     }
 
-    /// The same where this many were heard before: a session put together again from its end.
-    #[must_use]
-    pub fn having_heard(self, heard: u64) -> Session {
-        Session { heard, ..self }
-    }
-
     /// Adds a message.
     pub fn add(&mut self, message: Message) {
         self.push(Some(message.role), message.text);
@@ -130,15 +133,30 @@ impl Session {
     fn keep(&mut self, role: Option<Role>, origin: Option<Origin>, text: String) {
         self.heard += 1;
         self.knows_user |= role == Some(Role::User) && origin.is_none();
-        let max = Some(self.window.max_chars).filter(|max| *max != 0);
+        let is_unread = |origin: Option<&Origin>| origin.is_some_and(|it| it.kind == OutputKind::Unread);
+        let part = if is_unread(origin.as_ref()) { UNREAD_PART } else { 1 };
+        let max = Some(self.window.max_chars).filter(|max| *max != 0).map(|max| max.div_ceil(part));
         let kept = Kept::new(self.heard, role, origin, text, max);
+        if is_unread(kept.origin()) {
+            let mut unread = (0..self.kept.len())
+                .filter(|at| self.kept.get(*at).is_some_and(|kept| is_unread(kept.origin())));
+            let (first, count) = (unread.next(), 1 + unread.count());
+            if let Some(first) = first.filter(|_| count >= UNREAD_MAX) {
+                self.leave(first);
+            }
+        }
         self.chars += kept.chars();
         self.kept.push_back(kept);
         self.conversation = OnceLock::new();
         while self.too_many() || self.kept.len() > 1 && self.too_long() {
-            let oldest = self.kept.pop_front();
-            self.chars -= oldest.map_or(0, |oldest| oldest.chars());
+            self.leave(0);
         }
+    }
+
+    fn leave(&mut self, at: usize) {
+        let Some(gone) = self.kept.remove(at) else { return };
+        self.chars -= gone.chars();
+        self.left.take(&gone);
     }
 
     fn too_many(&self) -> bool {
@@ -152,6 +170,19 @@ impl Session {
     /// The messages in the window, oldest first.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Kept> {
         self.kept.iter()
+    }
+
+    /// Of the tool outputs that have left the window, what reads like an instruction or asks for something. It
+    /// supports no value.
+    pub fn left(&self) -> impl Iterator<Item = &Kept> {
+        self.left.kept().iter()
+    }
+
+    /// More has left the window than is kept of it ([`LEFT_PASSAGES_MAX`], [`LEFT_BYTES_MAX`]), or could be read to
+    /// its end: what it asks for is not known.
+    #[must_use]
+    pub fn is_left_lost(&self) -> bool {
+        self.left.is_over()
     }
 
     /// The one that was added last.

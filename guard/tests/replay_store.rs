@@ -230,8 +230,9 @@ fn what_was_heard_is_heard_again() {
     assert!(failed(&tainted).contains(&"no_injected_arguments".to_owned()), "{:?}", tainted.1.findings);
     recorded.say(Role::User, "Also pay what stands in the file.");
     recorded.resource("file:///bill", "R-7");
-    // What was tainted has left the window, and so has what the user said first.
-    assert!(failed(&recorded.call("pay", r#"{"to":"R-7"}"#)).is_empty());
+    // What was tainted has left the window, and so has what the user said first: the taint stays.
+    assert_eq!(failed(&recorded.call("pay", r#"{"to":"R-7"}"#)), ["no_injected_arguments"]);
+    assert_eq!(recorded.session.left().count(), 1);
     assert!(!recorded.session.messages().any(|kept| kept.text().contains("Please pay A-1")));
 
     let replayed = replayed(&path);

@@ -22,13 +22,15 @@ pub(crate) fn check(
     if options.instructions() != Instructions::Flow {
         return;
     }
-    let kept: Vec<&Kept> = env.session.messages().filter(|kept| kept.role().is_some()).collect();
+    let all = env.session.left().chain(env.session.messages());
+    let mut kept: Vec<&Kept> = all.filter(|kept| kept.role().is_some()).collect();
+    kept.sort_by_key(|kept| kept.number());
     let heard: Vec<Heard<'_>> = kept.iter().filter_map(|kept| told(kept)).collect();
     let acts = is_read_only == Some(false) || flow::acts(env.tool, env.arguments);
     let (tool, arguments, user_known) = (env.tool, env.arguments, env.session.knows_user());
-    let Some(flow) = flow::judge(&Flowing { heard: &heard, tool, acts, arguments, user_known }) else {
-        return;
-    };
+    let found = flow::judge(&Flowing { heard: &heard, tool, acts, arguments, user_known });
+    let is_lost = acts && env.session.is_left_lost();
+    let Some(flow) = found.or_else(|| is_lost.then(flow::lost)) else { return };
     let about = flow.argument.as_deref().unwrap_or("call");
     let places = flow.evidence.iter().enumerate().filter_map(|(nth, (at, range))| {
         let place = Place { kept: kept.get(*at)?, range: range.clone() };

@@ -123,9 +123,9 @@ fn tainted<'a>(session: &'a Session, options: &Provenance) -> Option<&'a Kept> {
     }
 }
 
-/// The first tool output that carries instructions.
+/// The first tool output that carries instructions, in the window or before it.
 pub(crate) fn first_tainted(session: &Session) -> Option<&Kept> {
-    let mut outputs = session.messages().filter(|kept| kept.role() == Some(Role::Tool));
+    let mut outputs = session.left().chain(session.messages()).filter(|kept| kept.role() == Some(Role::Tool));
     outputs.find(|kept| kept.carries_instructions())
 }
 

@@ -7,6 +7,10 @@ use unicode_security::confusable_detection::skeleton;
 
 use super::mapped::Mapped;
 
+/// Characters that one may stand for; a longer ligature, as U+FDFA for eighteen, stays itself. A text of nothing else
+/// would be read many times over.
+const EXPANSION_MAX: usize = 4;
+
 /// How far letters are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Letters {
@@ -113,7 +117,11 @@ impl Folded {
         if let Some(latin) = latin_letter(character) {
             return self.mapped.put(latin, from);
         }
-        let same: String = std::iter::once(character).nfkc().collect();
+        let same: String = std::iter::once(character).nfkc().take(EXPANSION_MAX + 1).collect();
+        if same.chars().nth(EXPANSION_MAX).is_some() {
+            self.has_other |= character.is_alphabetic();
+            return self.mapped.put_char(character, from);
+        }
         if letters == Letters::Own {
             self.has_other |= character.is_alphabetic();
             return self.mapped.put(&same, from);
@@ -188,4 +196,22 @@ fn is_mark(character: char) -> bool {
         get_general_category(character),
         GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXPANSION_MAX, Letters, fold};
+
+    #[test]
+    fn a_long_ligature_stays_itself_and_a_short_one_is_read() {
+        for letters in [Letters::Latin, Letters::LatinI, Letters::Own] {
+            let text = "\u{fdfa}".repeat(3) + "ig";
+            let folded = fold(&text, letters);
+            assert_eq!(folded.mapped.text(), text);
+            assert_eq!(folded.mapped.original(3..6), 3..6);
+            // Four letters, and eight.
+            assert_eq!(fold("\u{fdf2}", letters).mapped.text().chars().count(), EXPANSION_MAX);
+            assert_eq!(fold("\u{fdfb}", letters).mapped.text(), "\u{fdfb}");
+        }
+    }
 }

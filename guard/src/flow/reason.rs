@@ -12,7 +12,7 @@ const QUOTE_CHARS_MAX: usize = 160;
 /// Characters of a value.
 const VALUE_CHARS_MAX: usize = 60;
 
-pub(super) fn lost() -> Flow {
+pub(crate) fn lost() -> Flow {
     let reason = "the call could not be followed to where its values come from: there is too much to compare"
         .to_owned();
     Flow { link: Link::Lost, argument: None, reason, evidence: Vec::new() }

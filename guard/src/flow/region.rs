@@ -128,7 +128,8 @@ fn is_hidden(text: &str, passage: &Passage) -> bool {
 /// So many escapes in a passage hide words; fewer are punctuation.
 const ESCAPES_MIN: usize = 4;
 
-fn around(text: &str, core: &Range<usize>) -> Range<usize> {
+/// A passage and what stands around it.
+pub(crate) fn around(text: &str, core: &Range<usize>) -> Range<usize> {
     core.start.saturating_sub(BEFORE_BYTES)..core.end.saturating_add(AFTER_BYTES).min(text.len())
 }
 

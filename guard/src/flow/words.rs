@@ -112,6 +112,11 @@ impl Index {
     }
 
     /// What the detector found.
+    /// Where a sentence asks for something.
+    pub(crate) fn asking(&self) -> Vec<std::ops::Range<usize>> {
+        self.requests().iter().map(|request| request.span.clone()).collect()
+    }
+
     pub(super) fn passages(&self) -> &[Passage] {
         &self.passages
     }

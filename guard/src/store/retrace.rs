@@ -24,8 +24,7 @@ use crate::policy::Policy;
 use crate::session::{Origin, OutputKind, Session, Window};
 use crate::trace::{ListedAs, Trace};
 
-/// Outputs that are remembered for each session: as many as its largest window may need. Where a window has no limit
-/// of messages it is this.
+/// Outputs that are remembered for each session before one of its calls is decided again.
 const OUTPUTS_MAX: usize = 4096;
 
 /// Where records are found by number.
@@ -153,6 +152,16 @@ pub struct Retracer<'s, S> {
     texts: HashMap<u64, Maybe<Bytes>>,
     /// Outputs by the number under which their session heard them.
     heard: HashMap<u64, BTreeMap<u64, Output>>,
+    /// Each session as far as it was put together: what has left a window counts too, so it is all heard again, once.
+    built: HashMap<u64, Built>,
+}
+
+#[derive(Debug)]
+struct Built {
+    window: Window,
+    knows_user: bool,
+    reads: Hearing,
+    session: Session,
 }
 
 impl<'s, S: Source> Retracer<'s, S> {
@@ -160,7 +169,7 @@ impl<'s, S: Source> Retracer<'s, S> {
     #[must_use]
     pub fn new(source: &'s S) -> Retracer<'s, S> {
         let (sessions, contexts, texts) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Retracer { source, sessions, contexts, texts, heard: HashMap::new() }
+        Retracer { source, sessions, contexts, texts, heard: HashMap::new(), built: HashMap::new() }
     }
 
     /// Takes note of a record that a later decision may depend on. Records come in order; to replay one row alone
@@ -312,7 +321,7 @@ impl<'s, S: Source> Retracer<'s, S> {
         Ok(Ok(Retraced { trace, has_findings: inputs.has_findings }))
     }
 
-    /// The session with what it had heard, as far as its window keeps it.
+    /// The session with what it had heard, from its first message on: what has left its window counts too.
     fn heard(
         &mut self,
         call: &Record,
@@ -331,25 +340,22 @@ impl<'s, S: Source> Retracer<'s, S> {
         if reads == Hearing::Nothing || heard == 0 {
             return Ok(Ok(empty));
         }
-        let most = match context.window.max_messages {
-            0 => OUTPUTS_MAX,
-            most => most.min(OUTPUTS_MAX),
-        };
-        // The number of the last one that has left the window.
-        let gone = heard.saturating_sub(u64::try_from(most).unwrap_or(u64::MAX));
         let number = call.count("session").unwrap_or_default();
-        let outputs: Vec<Output> = self
-            .heard
-            .get(&number)
-            .map(|all| {
-                all.range((Bound::Excluded(gone), Bound::Included(heard))).map(|(_, one)| *one).collect()
-            })
-            .unwrap_or_default();
+        let is_same = |built: &Built| {
+            (built.window, built.knows_user, built.reads) == (context.window, context.knows_user, reads)
+                && built.session.heard() <= heard
+        };
+        let built = self.built.remove(&number).filter(is_same);
+        let mut session = built.map_or(empty, |built| built.session);
+        let gone = session.heard();
+        let within = (Bound::Excluded(gone), Bound::Included(heard));
+        let outputs: Vec<Output> = match self.heard.get(&number) {
+            Some(all) if gone < heard => all.range(within).map(|(_, one)| *one).collect(),
+            _ => Vec::new(),
+        };
         if u64::try_from(outputs.len()).ok() != Some(heard - gone) {
             return Ok(Err(Missing::Heard));
         }
-        // What has left the window before then leaves it here too: what is kept is always the end of what was said.
-        let mut session = empty.having_heard(gone);
         for output in outputs {
             match self.said(output, reads)? {
                 Ok((Some(origin), _, text)) if origin.kind == OutputKind::Form => {
@@ -360,6 +366,8 @@ impl<'s, S: Source> Retracer<'s, S> {
                 Err(why) => return Ok(Err(why)),
             }
         }
+        let (window, knows_user) = (context.window, context.knows_user);
+        self.built.insert(number, Built { window, knows_user, reads, session: session.clone() });
         // What the user said before may be here, and what they said since was not known to the session.
         Ok(Ok(session.knowing_user(context.knows_user)))
     }
