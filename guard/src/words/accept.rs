@@ -8,9 +8,6 @@ use regex::Regex;
 use super::language::{ALL, Language};
 use super::read::{any_of, compile, read};
 
-/// Words before a yes that may deny it.
-const DENIAL_WORDS: usize = 3;
-
 /// Whether the user says an explicit yes, and takes it back nowhere in the same message.
 ///
 /// ```
@@ -36,6 +33,23 @@ pub fn accepts(text: &str) -> bool {
     rest.is_yes && !rules.takes_back(text.get(rest.after..).unwrap_or_default())
 }
 
+/// Whether the user says no, takes back what they said before, or makes a condition. In doubt it is one: what was
+/// agreed before then counts no more.
+pub(super) fn refuses(text: &str) -> bool {
+    if accepts(text) {
+        return false;
+    }
+    let Some(rules) = &*RULES else { return true };
+    let text = read(text);
+    let text = rules.harmless.replace_all(&text, HARMLESS);
+    [&rules.refusal, &rules.retraction, &rules.second_thought, &rules.denial, &rules.reservation, &rules.back]
+        .iter()
+        .any(|rule| rule.is_match(&text))
+}
+
+/// Stands for what denies nothing: no word, and no end of a sentence.
+pub(super) const HARMLESS: &str = "\u{b7}";
+
 /// What the first clear yes comes to.
 struct Decided {
     is_yes: bool,
@@ -51,6 +65,7 @@ struct Rules {
     weak: Regex,
     yes: Regex,
     denial: Regex,
+    harmless: Regex,
     reservation: Regex,
     question: Regex,
     wish: Regex,
@@ -59,7 +74,8 @@ struct Rules {
 
 static RULES: LazyLock<Option<Rules>> = LazyLock::new(Rules::new);
 
-fn words(of: impl Fn(&Language) -> &'static [&'static str]) -> String {
+/// Those of all languages.
+pub(super) fn words(of: impl Fn(&Language) -> &'static [&'static str]) -> String {
     any_of(ALL.iter().flat_map(|language| of(language).iter().copied()))
 }
 
@@ -80,7 +96,8 @@ impl Rules {
             weak: compile(&format!(r"^\W*(?:{hesitation}\W+)*{weak}(?:\W+{courtesy})*\W*$"))?,
             // `^` is a sentence's start.
             yes: compile(&format!(r"(?<yes>{yes})|(?<act>{acts})|{start}|{before}\W+)(?<after>{act})"))?,
-            denial: compile(&format!("^{}$", words(|l| l.not)))?,
+            denial: compile(&words(|l| l.not))?,
+            harmless: compile(&words(|l| l.harmless))?,
             reservation: compile(&reservation)?,
             question: compile(&format!(r"^\W*{}", words(|l| l.question)))?,
             wish: compile(&format!(r"^\W*(?:{yes}\W+)?{wish}\s*$"))?,
@@ -93,28 +110,20 @@ impl Rules {
     /// What the first clear yes of a sentence comes to, if there is one.
     fn decides(&self, text: &str, sentence: Range<usize>) -> Option<Decided> {
         let words = text.get(sentence.clone())?;
-        for found in self.yes.captures_iter(words) {
-            let yes = ["yes", "act", "after"].into_iter().find_map(|group| found.name(group))?;
-            let before = words.get(..yes.start())?;
-            if self.is_denied(before) {
-                continue;
-            }
-            let asks = text.get(sentence.end..)?.starts_with('?') || self.question.is_match(words);
-            let wishes = found.name("yes").is_none() && self.wish.is_match(before);
-            // A question is no yes, but what follows it may be.
-            if asks && !wishes {
-                return None;
-            }
-            let is_yes = !self.reservation.is_match(words);
-            return Some(Decided { is_yes, after: sentence.start + yes.end() });
+        let found = self.yes.captures(words)?;
+        let yes = ["yes", "act", "after"].into_iter().find_map(|group| found.name(group))?;
+        let asks = text.get(sentence.end..)?.starts_with('?') || self.question.is_match(words);
+        let wishes = found.name("yes").is_none() && self.wish.is_match(words.get(..yes.start())?);
+        // A question is no yes, but what follows it may be.
+        if asks && !wishes {
+            return None;
         }
-        None
+        let is_yes = !self.reservation.is_match(words) && !self.denies(text.get(sentence.start..)?);
+        Some(Decided { is_yes, after: sentence.start + yes.end() })
     }
 
-    fn is_denied(&self, before: &str) -> bool {
-        let is_part = |c: char| c == '\'' || crate::ground::class::is_word(c);
-        let words = before.rsplit(|c| !is_part(c)).filter(|word| !word.is_empty());
-        words.take(DENIAL_WORDS).any(|word| self.denial.is_match(word))
+    fn denies(&self, text: &str) -> bool {
+        self.denial.is_match(&self.harmless.replace_all(text, HARMLESS))
     }
 
     fn takes_back(&self, rest: &str) -> bool {
@@ -123,7 +132,7 @@ impl Rules {
 }
 
 /// Up to each `.`, `!`, `?`, `;` or line end.
-fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
     text.split(['.', '!', '?', ';', '\n', '\r', '\u{2028}', '\u{2029}', '\u{85}']).map(move |sentence| {
         let at = start..start + sentence.len();
@@ -183,6 +192,64 @@ mod tests {
         for text in ["yes, no problem", "Yes, no changes needed", "Yes. Nothing else.", "Yes - see you later"]
         {
             assert!(accepts(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_with_a_yes_in_it_is_none() {
+        for text in [
+            "please do not",
+            "yes please don't",
+            "yes please don\u{2019}t",
+            "please do no such thing",
+            "please do refrain",
+            "confirm nothing",
+            "I confirm that I do not want this",
+            "go ahead and cancel",
+            "yes abort",
+            "yes, abort",
+            "Sounds good, abort",
+            "Yes, decline it",
+            "Yes: reject",
+            "yes no",
+            "yes yes no",
+            "do it never",
+            "do that not",
+            "да нет",
+            "yes if it is 20",
+            "If Bob says yes, then do it",
+            "only if Bob says yes",
+            "He said: yes",
+            "yes I am still deciding",
+            "Yes, that was the wrong account",
+            "Don't. Yes.",
+            "Please do not do it. Yes.",
+            "Yes. I take it back, do not pay.",
+            "Ja, brich ab",
+            "Ja, wenn es 20 sind",
+            "Oui, annule",
+            "Sí, cancela",
+            "Да, отмени",
+        ] {
+            assert!(!accepts(text), "{text}");
+            assert!(refuses(text), "{text}");
+        }
+        for text in [
+            "yes",
+            "Yes, please go ahead",
+            "ok, do it",
+            "yes, no problem",
+            "sure, thanks",
+            "Yes, don't worry, go ahead",
+            "Yes. Let me know when it is done.",
+            "It's not a problem. Yes.",
+            "Да, без проблем",
+            "Oui, s'il vous plaît",
+        ] {
+            assert!(accepts(text) && !refuses(text), "{text}");
+        }
+        for text in ["thanks", "hm", "No problem", "What is the weather?"] {
+            assert!(!accepts(text) && !refuses(text), "{text}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Whether the user accepted what a call does.
 
+use super::accept::refuses;
 use super::spoken::other_words;
 use super::{Said, accepts};
 use crate::ground::{self, Match, Matcher, Sought};
@@ -79,7 +80,8 @@ fn is_identifier(name: &str) -> bool {
 /// The assistant's messages that the user accepted, each with the message that accepts it, the latest first.
 ///
 /// What tools and the system say in between does not part the two; anything else of the user's does: who says
-/// something else first speaks of something else. `last`: only among the user's so many last messages.
+/// something else first speaks of something else. Nor does a yes count that came before a message in which the user
+/// refuses or takes back anything: "no, stop" need not say what it stops. `last`: only among the user's so many last messages.
 #[must_use]
 pub fn accepted(said: &[Said<'_>], last: Option<usize>) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
@@ -91,6 +93,9 @@ pub fn accepted(said: &[Said<'_>], last: Option<usize>) -> Vec<(usize, usize)> {
             Some(Role::User) => {
                 users += 1;
                 if last.is_some_and(|last| users > last) {
+                    break;
+                }
+                if refuses(message.text.text()) {
                     break;
                 }
                 open = Some(at);
@@ -200,6 +205,35 @@ mod tests {
         assert!(confirmation(&said, call, Some(2)).is_confirmed());
         let latest = confirmation(&said, call, Some(1));
         assert_eq!((latest.pair, latest.missing.len()), (Some((2, 3)), 2));
+    }
+
+    #[test]
+    fn a_later_no_takes_an_earlier_yes_back() {
+        let call = r#"{"to":"Kim"}"#;
+        let asked = [(Assistant, "Shall I pay Kim?"), (User, "yes")];
+        let then = |said: &[(Role, &'static str)]| {
+            confirmation(&[&asked[..], said].concat(), call, None).is_confirmed()
+        };
+        for said in [
+            &[(Assistant, "I will do it in a minute."), (User, "No, stop. Do not pay Kim.")][..],
+            &[(User, "No wait, stop")],
+            &[(Assistant, "Done"), (User, "Don't pay anything more")],
+            &[(Assistant, "Now?"), (User, "yes, but later")],
+            &[(Assistant, "Now?"), (User, "Нет")],
+            &[(User, "cancel that"), (User, "thanks")],
+            &[(User, "no"), (Assistant, "And Lee?"), (User, "yes")],
+        ] {
+            assert!(!then(said), "{said:?}");
+        }
+        for said in [
+            &[][..],
+            &[(User, "thanks")],
+            &[(Assistant, "Lee too?"), (User, "Yes, no problem")],
+            &[(User, "no"), (Assistant, "So Kim after all?"), (User, "yes")],
+            &[(Assistant, "No, stop."), (Tool, "No, stop."), (System, "stop")],
+        ] {
+            assert!(then(said), "{said:?}");
+        }
     }
 
     #[test]

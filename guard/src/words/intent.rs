@@ -1,9 +1,11 @@
 //! What a person asks for.
 
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 
+use super::accept::{HARMLESS, sentences, words};
 use super::language::ALL;
 use super::read::{any_of, compile, read};
 use crate::ground::class::is_word;
@@ -77,10 +79,60 @@ impl Intent {
     }
 }
 
-/// Whether a text of the user's asks for it.
+/// Whether a text of the user's asks for it: names it in a sentence that does not deny it, ask about it or tell that
+/// it was done.
+///
+/// What this reads is the topic, not consent: `the payment page is broken` names a payment too.
 #[must_use]
 pub fn asks_for(intent: &Intent, text: &str) -> bool {
-    intent.pattern.is_match(&read(text))
+    let Some(unasked) = &*UNASKED else { return false };
+    let text = read(text);
+    let mut sentences = sentences(&text);
+    let mut sentence: Option<Range<usize>> = None;
+    let mut is_asked = false;
+    // Each sentence is judged once, however often it names it.
+    intent.pattern.find_iter(&text).any(|found| {
+        while sentence.as_ref().is_none_or(|sentence| sentence.end < found.start()) {
+            let Some(next) = sentences.next() else { break };
+            if next.end >= found.start() {
+                is_asked = text.get(next.clone()).is_some_and(|next| !unasked.denies(next));
+            }
+            sentence = Some(next);
+        }
+        let start = sentence.as_ref().map_or(0, |sentence| sentence.start);
+        is_asked && !text.get(start..found.start()).is_some_and(|before| unasked.tells(before))
+    })
+}
+
+/// The bytes before what is named that may tell that it was done.
+const TOLD_BYTES: usize = 60;
+
+/// What names a thing without asking for it.
+struct Unasked {
+    denial: Regex,
+    harmless: Regex,
+    about: Regex,
+    told: Regex,
+}
+
+static UNASKED: LazyLock<Option<Unasked>> = LazyLock::new(|| {
+    Some(Unasked {
+        denial: compile(&words(|l| l.unasked))?,
+        harmless: compile(&words(|l| l.harmless))?,
+        about: compile(&format!(r"^\W*{}", words(|l| l.about)))?,
+        told: compile(&format!(r"{}\s+$", words(|l| l.told)))?,
+    })
+});
+
+impl Unasked {
+    fn denies(&self, sentence: &str) -> bool {
+        self.about.is_match(sentence) || self.denial.is_match(&self.harmless.replace_all(sentence, HARMLESS))
+    }
+
+    fn tells(&self, before: &str) -> bool {
+        let start = before.ceil_char_boundary(before.len().saturating_sub(TOLD_BYTES));
+        before.get(start..).is_some_and(|before| self.told.is_match(before))
+    }
 }
 
 fn pattern(phrase: &str) -> Result<String, PhraseError> {
@@ -129,6 +181,45 @@ mod tests {
             [("event", "terminate the process"), ("reserve", "Buchstabe"), ("post", "a poster")]
         {
             assert!(!asks_for(&Intent::named(name).unwrap(), text), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_denied_told_or_asked_about_is_not_asked_for() {
+        let pay = Intent::named("pay").unwrap();
+        assert!(UNASKED.is_some());
+        for text in [
+            "Don't pay anything",
+            "Please don\u{2019}t pay",
+            "never pay",
+            "Do not transfer money",
+            "Hi.\nWe no longer pay Kim.",
+            "I already paid it",
+            "I've paid. We have just transferred it.",
+            "How much did I pay last month?",
+            "Who pays for this?",
+            "What does pay mean?",
+            "Bitte nicht bezahlen",
+            "Ich habe es schon bezahlt",
+            "Ne paye pas",
+            "No pague",
+            "Не плати",
+            "Я уже оплатил",
+        ] {
+            assert!(!asks_for(&pay, text), "{text}");
+        }
+        for text in [
+            "Pay Kim",
+            "Do not wait. Pay Kim",
+            "I already paid Bob, now pay Kim",
+            "I want to pay Kim",
+            "Can you pay Kim?",
+            "Can we pay Kim?",
+            "No problem, pay Kim",
+            "How much is it? Pay it!",
+            "Never mind Bob\npay Kim",
+        ] {
+            assert!(asks_for(&pay, text), "{text}");
         }
     }
 

@@ -27,8 +27,10 @@ pub(super) struct Language {
     pub(super) hesitation: &'static [&'static str],
     /// May follow a weak yes.
     pub(super) courtesy: &'static [&'static str],
-    /// Up to three words before a yes: it is none.
+    /// A denial, a refusal, a condition, a doubt. In the sentence of a yes, or after it: it is none.
     pub(super) not: &'static [&'static str],
+    /// Holds a word of `not`, but denies nothing: `no problem`.
+    pub(super) harmless: &'static [&'static str],
     /// In the sentence of a yes, or at the start of a later one: it is none.
     pub(super) reservation: &'static [&'static str],
     /// Right after a yes: not now.
@@ -53,6 +55,12 @@ pub(super) struct Language {
     pub(super) months: &'static [&'static [&'static str]],
     /// How dates are written: `Y` the year, `M` the month's name, `D` the day.
     pub(super) dates: &'static [&'static str],
+    /// A sentence with one of these asks for nothing, whatever it names.
+    pub(super) unasked: &'static [&'static str],
+    /// Nor does one that begins so: it asks about it.
+    pub(super) about: &'static [&'static str],
+    /// Right before what is named: it is told, not asked for. (`I already` … `paid`)
+    pub(super) told: &'static [&'static str],
     /// What a person asks for, by the names of [`super::Intent::NAMES`].
     pub(super) intents: &'static [(&'static str, &'static [&'static str])],
 }
