@@ -124,8 +124,8 @@ impl Session {
         self.keep(Some(Role::Tool), Some(origin), text);
     }
 
-    /// Adds what the user wrote into a form that was shown to them for a call of this tool. These are the user's
-    /// words; whether the others are known is not said by it.
+    /// Adds what the user wrote into a form that was shown to them for a call of this tool. It may ground a value, and
+    /// is no part of the conversation: nobody asks for anything in a form, or says yes to something else.
     pub fn filled_in(&mut self, tool: &str, text: String) {
         self.keep(Some(Role::User), Some(Origin::new(OutputKind::Form, tool)), text);
     }
@@ -204,10 +204,15 @@ impl Session {
         self.kept.iter().filter(|kept| !kept.is_prepared(to)).map(Kept::said_bytes).sum()
     }
 
+    /// What was said, without what was written into forms, oldest first.
+    pub fn spoken(&self) -> impl Iterator<Item = &Kept> {
+        self.kept.iter().filter(|kept| kept.origin().is_none_or(|origin| origin.kind != OutputKind::Form))
+    }
+
     /// What rules read as `conversation` and `user_request`.
     #[must_use]
     pub fn conversation(&self) -> Arc<Conversation> {
-        let told = || self.kept.iter().filter_map(|kept| Some((kept.role()?, told(kept))));
+        let told = || self.spoken().filter_map(|kept| Some((kept.role()?, told(kept))));
         let of = || {
             let told: Vec<(Role, Cow<'_, str>)> = told().collect();
             Arc::new(Conversation::of(told.iter().map(|(role, text)| (*role, &**text))))
@@ -336,6 +341,17 @@ mod tests {
         assert_eq!(session.conversation().text(), "[tool] look: fine");
         assert_eq!((session.messages().count(), session.heard()), (2, 3));
         assert_eq!(session.conversation().user_request(), "");
+    }
+
+    #[test]
+    fn what_is_written_into_a_form_is_no_part_of_the_conversation() {
+        let mut session = Session::default();
+        session.add(Message { role: Role::Assistant, text: "Shall I pay?".into() });
+        session.filled_in("info", "yes".into());
+        assert!(!session.knows_user());
+        assert_eq!(session.conversation().text(), "[assistant] Shall I pay?");
+        assert_eq!(session.conversation().user_request(), "");
+        assert_eq!((session.spoken().count(), session.messages().count()), (1, 2));
     }
 
     #[test]

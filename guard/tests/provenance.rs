@@ -405,3 +405,17 @@ fn the_more_literal_entry_says_what_is_grounded() {
     let clash = "framegate: 1\ntools:\n  \"pay_*\": { ground: [to] }\n  \"*_now\": { ground: [iban] }\n";
     assert!(Policy::load("p.yaml", clash.as_bytes(), &mut |_| Err("none".into())).is_err());
 }
+
+#[test]
+fn a_form_grounds_a_value_and_neither_confirms_nor_asks() {
+    let mut session = Session::default().knowing_user(true);
+    session.push(Some(Role::Assistant), "Shall I pay 5 to Z-9?".into());
+    session.filled_in("info", "yes, please pay 5 to Z-9".into());
+    let failed = |options: &str| {
+        let decision = decide(&guard(options), &session, r#"{"to":"Z-9","amount":5}"#);
+        decision.failed().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(failed("{ ground: { to: { from: [user] } } }").is_empty());
+    assert_eq!(failed("{ confirm: true }"), ["user_confirmed"]);
+    assert_eq!(failed("{ require_request: pay }"), ["user_asked_to_pay"]);
+}

@@ -34,7 +34,8 @@ pub(crate) fn check(env: &CallEnv<'_>, options: &Provenance, findings: &mut Vec<
         return;
     }
     let unknown = add_names(env, confirm, &mut wanted);
-    let kept: Vec<&Kept> = env.session.messages().collect();
+    // A yes in a form is one to the form.
+    let kept: Vec<&Kept> = env.session.spoken().collect();
     let said: Vec<Said<'_>> =
         kept.iter().map(|kept| Said { role: kept.role(), text: kept.prepared() }).collect();
     let confirmed = words::confirmed(&said, &wanted, &confirm.matcher, confirm.last);

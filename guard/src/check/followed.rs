@@ -22,7 +22,7 @@ pub(crate) fn check(
     if options.instructions() != Instructions::Flow {
         return;
     }
-    let all = env.session.left().chain(env.session.messages());
+    let all = env.session.left().chain(env.session.spoken());
     let mut kept: Vec<&Kept> = all.filter(|kept| kept.role().is_some()).collect();
     kept.sort_by_key(|kept| kept.number());
     let heard: Vec<Heard<'_>> = kept.iter().filter_map(|kept| told(kept)).collect();
