@@ -130,7 +130,8 @@ impl Unasked {
     }
 
     fn tells(&self, before: &str) -> bool {
-        let start = before.ceil_char_boundary(before.len().saturating_sub(TOLD_BYTES));
+        let least = before.len().saturating_sub(TOLD_BYTES);
+        let start = (least..before.len()).find(|at| before.is_char_boundary(*at)).unwrap_or(before.len());
         before.get(start..).is_some_and(|before| self.told.is_match(before))
     }
 }
