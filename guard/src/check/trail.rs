@@ -11,7 +11,7 @@ use crate::messages::Role;
 use crate::policy::Provenance;
 use crate::policy::provenance::{Ground, Grounds, Instructions};
 use crate::rust_matcher::RustMatcher;
-use crate::session::{Kept, Session};
+use crate::session::{Kept, OutputKind, Session};
 
 /// Code points within which instruction-like text in the user's own message casts doubt on a value.
 const NEAR_CHARS: usize = 200;
@@ -181,7 +181,9 @@ impl<'a> Look<'a, '_> {
         let sought = Sought::new(&self.ground.matcher, traced.named.value);
         for kept in self.env.session.messages() {
             let Some(role) = kept.role() else { continue };
-            let supports = self.ground.from.has(role) && (role != Role::User || kept.number() >= since);
+            let is_servers = kept.origin().is_some_and(|origin| origin.kind == OutputKind::Server);
+            let counts = !is_servers && (role != Role::User || kept.number() >= since);
+            let supports = self.ground.from.has(role) && counts;
             if !supports && (role != Role::Tool || traced.by_tool.is_some()) {
                 continue;
             }

@@ -19,18 +19,22 @@ pub enum OutputKind {
     /// in the seam between two of them.
     #[default]
     Result,
+    /// What the server said beside the results of calls: of a task, of itself. What it carries counts; it supports no
+    /// value, since nobody knows which call's arguments it says back.
+    Server,
     /// A line of the server's that only some readers take for an answer.
     Unread,
 }
 
 impl OutputKind {
     /// All of them by name, as a record has it.
-    pub const NAMES: [(&'static str, OutputKind); 6] = [
+    pub const NAMES: [(&'static str, OutputKind); 7] = [
         ("error", OutputKind::Error),
         ("form", OutputKind::Form),
         ("prompt", OutputKind::Prompt),
         ("resource", OutputKind::Resource),
         ("result", OutputKind::Result),
+        ("server", OutputKind::Server),
         ("unread", OutputKind::Unread),
     ];
 
@@ -101,6 +105,7 @@ impl Origin {
             OutputKind::Prompt => format!("the prompt `{name}`"),
             OutputKind::Resource => format!("the resource `{name}`"),
             OutputKind::Result => format!("the output of `{name}`"),
+            OutputKind::Server => format!("what the server said of `{name}`"),
             OutputKind::Unread => "a line of the server".to_owned(),
         }
     }

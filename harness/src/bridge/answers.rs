@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::annotate::annotate;
+use super::beside::is_beside;
 use super::calls::REFUSED;
 use super::elicitations;
 use super::listing;
@@ -93,8 +94,12 @@ impl Bridge {
             "initialize" => {
                 self.inner.note_capabilities(frame);
                 self.inner.note_client(request, frame);
+                self.inner.said_beside(request, frame);
             }
-            "server/discover" => self.inner.note_capabilities(frame),
+            "server/discover" => {
+                self.inner.note_capabilities(frame);
+                self.inner.said_beside(request, frame);
+            }
             "tools/list" => {
                 self.inner.client_listing(frame);
                 return self.with_rules(frame);
@@ -102,6 +107,7 @@ impl Bridge {
             "tasks/result" | "tasks/get" => self.inner.task_answered(request, frame),
             "resources/read" => self.inner.fetched(request, frame, OutputKind::Resource),
             "prompts/get" => self.inner.fetched(request, frame, OutputKind::Prompt),
+            method if is_beside(method) => self.inner.said_beside(request, frame),
             _ => {}
         }
         self.asks_for_input(request, frame)
@@ -122,7 +128,7 @@ impl Bridge {
             }
             "initialize" | "server/discover" | "tools/list" | "tasks/result" | "tasks/get" => true,
             "resources/read" | "prompts/get" => guard.reads_conversation(),
-            _ => false,
+            method => is_beside(method) && guard.reads_conversation(),
         };
         // What is no JSON goes elsewhere then, so it has to be told from what is.
         let diverts_noise = self.inner.noise.is_some();
@@ -230,6 +236,7 @@ impl Inner {
             let reads = self.guard().reads_conversation();
             let heard = reads.then(|| self.heard(self.origin(&sent, frame), text_of(frame))).flatten();
             self.note_end(&sent, How::Task, Some((frame, edits.as_ref())), heard);
+            self.said_of_task(&sent.tool, frame);
             let mut tasks = self.tasks();
             if tasks.len() < TASKS_MAX {
                 tasks.insert(task, sent);
@@ -251,18 +258,26 @@ impl Inner {
         edits
     }
 
-    /// `tasks/result` gives what the call would have given; `tasks/get` has it inside once it is there.
+    /// `tasks/result` gives what the call would have given; `tasks/get` has it inside once it is there. Whatever else
+    /// is said of a task is heard too: one of another session's, a second outcome, how it is going.
     fn task_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {
+        if !self.task_ended(request, frame) {
+            self.said_beside(request, frame);
+        }
+    }
+
+    /// Whether this is the outcome of a call that waits for it.
+    fn task_ended(self: &Arc<Self>, request: &Request, frame: &Frame) -> bool {
         let Some(task) = request.param("taskId").and_then(|id| serde_json::from_str::<String>(id).ok())
         else {
-            return;
+            return false;
         };
-        let Some(sent) = self.tasks().get(&task).cloned() else { return };
+        let Some(sent) = self.tasks().get(&task).cloned() else { return false };
         let inside = Answer::read(frame.body()).and_then(|answer| answer.result);
         let handle = inside.and_then(|result| serde_json::from_str::<TaskHandle<'_>>(result.get()).ok());
         let has_outcome = handle.is_some_and(|handle| handle.result.or(handle.error).is_some());
         if request.method() != "tasks/result" && !has_outcome {
-            return;
+            return false;
         }
         // Polled again and again: the output counts once.
         self.tasks().remove(&task);
@@ -270,6 +285,9 @@ impl Inner {
         self.settle_step(sent.sequence, settled);
         let heard = self.output(&sent, frame);
         self.note_end(&sent, how, Some((frame, None)), heard);
+        self.told_outcome(frame);
+        self.said_of_task(&sent.tool, frame);
+        true
     }
 
     /// A line that only some readers take for an answer: what it says counts as said.

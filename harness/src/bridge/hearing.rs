@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! --context FILE ─── looked at before each decision ──────────┐
-//! resources/read, prompts/get ─── answer ─────────────────────┼─► Session ─► a record of its own (`message`)
+//! resources/read, prompts/get, beside ─── answer ─────────────┼─► Session ─► a record of its own (`message`)
 //! tools/call, tasks ─── answer ─► Session, with the call's end┘      │
 //!                                                     large: made ready on another thread, while its reader has it;
 //!                                                     a call that comes meanwhile is decided there, behind it
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use framegate_guard::json::{Document, Limits};
-use framegate_guard::messages::{Message, Role, as_written, result_text};
-use framegate_guard::session::{Origin, OutputKind, Session};
+use framegate_guard::messages::{Message, as_written, result_text};
+use framegate_guard::session::{OutputKind, Session};
 use framegate_guard::store::event::{Event, HeardRecord};
 use framegate_pump::{Frame, Request};
 use tokio::sync::Notify;
@@ -124,15 +124,7 @@ impl Inner {
         if text.is_empty() {
             return;
         }
-        let heard = Bytes::from(text.clone());
-        {
-            // Noted before it is let go: a call that hears it is recorded behind it.
-            let mut session = self.session();
-            Arc::make_mut(&mut *session).output(Origin::new(kind, &name), text);
-            let (number, role, origin) = (session.heard(), Some(Role::Tool), Some((kind, name)));
-            self.ledger.note(Event::Heard(HeardRecord { number, role, origin, text: heard }));
-        }
-        self.make_ready();
+        self.hear_other(kind, name, text);
     }
 
     /// Makes what was heard last ready where that takes long enough to be worth a thread.
@@ -157,7 +149,7 @@ impl Inner {
 }
 
 /// Every name and text in an answer, decoded.
-fn text_of(frame: &Frame) -> String {
+pub(super) fn text_of(frame: &Frame) -> String {
     let Some(answer) = Answer::read(frame.body()) else {
         return as_written(&String::from_utf8_lossy(frame.body()));
     };

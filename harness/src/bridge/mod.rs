@@ -21,6 +21,7 @@
 mod annotate;
 mod answers;
 mod asking;
+mod beside;
 mod calls;
 mod cuts;
 mod disk;

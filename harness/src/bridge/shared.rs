@@ -16,6 +16,7 @@ use framegate_pump::{Handle, Injector, Ticket};
 use tokio::sync::watch;
 
 use super::asking::AskState;
+use super::beside::Told;
 use super::hearing::Backlog;
 use crate::approve::{AskSettings, FormAnswer};
 use crate::calls::{CallLog, Level};
@@ -98,6 +99,8 @@ pub(super) struct Inner {
     /// What the client was shown that is not what the guard's own listing has, or came before that; `None`
     /// where it cannot be read for certain. It counts until the client is shown the right one.
     shown: Mutex<BTreeMap<String, Option<Document>>>,
+    /// What the server said beside the results of calls.
+    pub(super) told: Told,
     /// Calls whose answer was a task's handle, by the task's id.
     tasks: Mutex<HashMap<String, Sent>>,
 }
@@ -152,6 +155,7 @@ impl Bridge {
             open: Mutex::default(),
             deciding: AtomicUsize::new(0),
             shown: Mutex::default(),
+            told: Told::default(),
             tasks: Mutex::default(),
         };
         Ok(Arc::new(Bridge { inner: Arc::new(inner) }))

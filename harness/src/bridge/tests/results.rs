@@ -38,3 +38,69 @@ async fn every_part_of_a_result_counts_as_what_the_tool_said() {
         assert!(!passes_after(result).await, "{result}");
     }
 }
+
+/// Whether a call passes after the server answered a request of this method in this way, twice: heard once.
+async fn passes_after_answer(method: &str, params: &str, result: &str) -> bool {
+    let mut rig = Rig::opened(RULE, 1).await;
+    for id in ["1", "2"] {
+        rig.client
+            .says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#))
+            .await;
+        rig.server.hears().await;
+        rig.server.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await;
+        rig.client.hears().await;
+    }
+    assert!(rig.bridge.inner.session().heard() <= 1, "{method}");
+    rig.client.says(&call("3", "t0")).await;
+    tokio::select! {
+        line = rig.server.hears() => line == call("3", "t0"),
+        line = rig.client.hears() => { assert!(line.contains("leak"), "{line}"); false }
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_says_of_tasks_and_of_itself_counts_as_said() {
+    let (content, task) = (r#"{"content":[{"type":"text","text":"launch code"}]}"#, r#"{"taskId":"old"}"#);
+    let status = r#"{"taskId":"old","status":"working","statusMessage":"launch code"}"#;
+    for (method, params, result) in [
+        ("tasks/result", task, content),
+        ("tasks/get", task, status),
+        ("tasks/cancel", task, status),
+        ("tasks/list", "{}", &format!(r#"{{"tasks":[{status}]}}"#)),
+        ("server/discover", "{}", r#"{"instructions":"launch code"}"#),
+        ("resources/list", "{}", r#"{"resources":[{"uri":"a:b","description":"launch code"}]}"#),
+        ("resources/templates/list", "{}", r#"{"resourceTemplates":[{"title":"launch code"}]}"#),
+        ("prompts/list", "{}", r#"{"prompts":[{"name":"p","description":"launch code"}]}"#),
+    ] {
+        assert!(!passes_after_answer(method, params, result).await, "{method}");
+    }
+    assert!(passes_after_answer("tasks/get", task, r#"{"taskId":"old","status":"working"}"#).await);
+    assert!(passes_after_answer("server/discover", "{}", r#"{"serverInfo":{"name":"launch code"}}"#).await);
+}
+
+#[tokio::test]
+async fn an_early_empty_outcome_of_a_task_hides_no_later_one() {
+    let mut rig = Rig::opened(RULE, 1).await;
+    rig.client.says(&call("1", "t0")).await;
+    rig.server.hears().await;
+    let of_task = |id: u8, result: &str| {
+        let method = if id == 2 { "tasks/get" } else { "tasks/result" };
+        let asks = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"taskId":"7"}}}}"#);
+        (asks, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+    };
+    rig.server.says(r#"{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"7","status":"working"}}}"#).await;
+    rig.client.hears().await;
+    let later = r#"{"content":[{"type":"text","text":"launch code"}]}"#;
+    for (id, result) in
+        [(2, r#"{"taskId":"7","status":"working","result":{}}"#), (3, r#"{"content":[]}"#), (4, later)]
+    {
+        let (asks, answers) = of_task(id, result);
+        rig.client.says(&asks).await;
+        rig.server.hears().await;
+        rig.server.says(&answers).await;
+        rig.client.hears().await;
+    }
+    rig.client.says(&call("9", "t0")).await;
+    let refused = rig.client.hears().await;
+    assert!(refused.contains("leak"), "{refused}");
+}
