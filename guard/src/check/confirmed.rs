@@ -75,7 +75,7 @@ fn reason(confirm: &Confirm, yes: Option<&Kept>, wanted: &[Wanted<'_>], missing:
 fn wanted<'a>(env: &CallEnv<'a>, options: &Provenance, confirm: &Confirm) -> Vec<Wanted<'a>> {
     let mut all: Vec<Wanted<'a>> = match &confirm.arguments {
         Some(names) => {
-            let values = names.iter().flat_map(|name| values::of(env.arguments, name));
+            let values = names.iter().flat_map(|name| values::of(env.arguments, name, env.schema));
             let counts = |value: Value<'_>| value.kind() != Kind::Bool && !values::is_blank(value);
             values
                 .filter(|named| counts(named.value))
@@ -83,7 +83,11 @@ fn wanted<'a>(env: &CallEnv<'a>, options: &Provenance, confirm: &Confirm) -> Vec
                 .map(|named| words::named(named.path, named.value))
                 .collect()
         }
-        None => words::wanted(env.arguments),
+        None => {
+            let names = values::all(env.arguments, env.schema).into_iter().filter(|named| named.is_name);
+            let names = names.map(|named| words::named(named.path, named.value));
+            words::wanted(env.arguments).into_iter().chain(names).take(WANTED_MAX + 1).collect()
+        }
     };
     for wanted in &mut all {
         let matcher = by_argument(&confirm.matchers, &wanted.path).copied();

@@ -83,7 +83,7 @@ fn sought<'a>(
     own: &[&'a RustMatcher],
 ) -> Vec<(Vec<Named<'a>>, Ground, Option<&'a RustMatcher>)> {
     let of = |name: &str| {
-        let mut named = values::of(env.arguments, name);
+        let mut named = values::of(env.arguments, name, env.schema);
         named.retain(|named| !is_default(env, name, named));
         named
     };
@@ -95,7 +95,7 @@ fn sought<'a>(
     if let Some(ground) = grounds.others {
         let names = grounds.named.keys().chain(&grounds.free).map(String::as_str);
         let names: Vec<&str> = names.chain(own.iter().map(|matcher| matcher.argument.as_str())).collect();
-        let mut others = values::all(env.arguments);
+        let mut others = values::all(env.arguments, env.schema);
         others.retain(|named| {
             let is_free = named.value.as_bool().is_some() || values::is_blank(named.value);
             !is_free && !names.iter().any(|name| named.is_in(name)) && !is_choice(env, named)

@@ -2,6 +2,7 @@
 
 use crate::json::{Kind, Value};
 use crate::refusal::plain;
+use crate::schema::Schema;
 
 /// Values of one call that are looked for: each costs a look into every message.
 pub(crate) const VALUES_MAX: usize = 1000;
@@ -15,35 +16,49 @@ const PASSAGE_CHARS: usize = 160;
 pub(crate) struct Named<'a> {
     pub(crate) path: String,
     pub(crate) value: Value<'a>,
+    /// It is the name of a member that the schema does not know: what stands there is anybody's choice too.
+    pub(crate) is_name: bool,
+}
+
+/// Whether a tool's schema declares a property of that name, anywhere.
+pub(crate) fn declares(schema: Option<&Schema>, name: &str) -> bool {
+    let Some(schema) = schema else { return false };
+    schema.source().all().any(|part| part.get("properties").is_some_and(|known| known.get(name).is_some()))
 }
 
 /// The scalars that an argument's name, or a path such as `invoice.iban`, leads to; a list's items each by itself.
 /// What is not sent, or null, is none.
-pub(crate) fn of<'a>(arguments: Value<'a>, name: &str) -> Vec<Named<'a>> {
+pub(crate) fn of<'a>(arguments: Value<'a>, name: &str, schema: Option<&Schema>) -> Vec<Named<'a>> {
     let mut all = Vec::new();
     match arguments.get(name) {
-        Some(value) => scalars(name.to_owned(), value, &mut all),
-        None => along(arguments, name, String::new(), &mut all),
+        Some(value) => scalars(name.to_owned(), value, schema, &mut all),
+        None => along(arguments, name, String::new(), schema, &mut all),
     }
     all
 }
 
 /// Every scalar of the arguments.
-pub(crate) fn all(arguments: Value<'_>) -> Vec<Named<'_>> {
+pub(crate) fn all<'a>(arguments: Value<'a>, schema: Option<&Schema>) -> Vec<Named<'a>> {
     let mut all = Vec::new();
-    arguments.members().for_each(|(name, value)| scalars(name.to_owned(), value, &mut all));
+    arguments.members().for_each(|(name, value)| scalars(name.to_owned(), value, schema, &mut all));
     all
 }
 
 /// Follows a path through objects, and through every item of a list.
 // Each step leads into the value, whose depth the reader bounds.
-fn along<'a>(value: Value<'a>, path: &str, walked: String, all: &mut Vec<Named<'a>>) {
+fn along<'a>(
+    value: Value<'a>,
+    path: &str,
+    walked: String,
+    schema: Option<&Schema>,
+    all: &mut Vec<Named<'a>>,
+) {
     if all.len() > VALUES_MAX {
         return;
     }
     if value.kind() == Kind::Array {
         for (position, item) in value.items().enumerate() {
-            along(item, path, format!("{walked}[{position}]"), all);
+            along(item, path, format!("{walked}[{position}]"), schema, all);
         }
         return;
     }
@@ -51,11 +66,15 @@ fn along<'a>(value: Value<'a>, path: &str, walked: String, all: &mut Vec<Named<'
     let Some(member) = value.get(step) else { return };
     let dot = if walked.is_empty() { "" } else { "." };
     let walked = format!("{walked}{dot}{step}");
-    if rest.is_empty() { scalars(walked, member, all) } else { along(member, rest, walked, all) }
+    if rest.is_empty() {
+        scalars(walked, member, schema, all)
+    } else {
+        along(member, rest, walked, schema, all)
+    }
 }
 
 // The reader bounds the depth.
-fn scalars<'a>(path: String, value: Value<'a>, all: &mut Vec<Named<'a>>) {
+fn scalars<'a>(path: String, value: Value<'a>, schema: Option<&Schema>, all: &mut Vec<Named<'a>>) {
     if all.len() > VALUES_MAX {
         return;
     }
@@ -63,13 +82,23 @@ fn scalars<'a>(path: String, value: Value<'a>, all: &mut Vec<Named<'a>>) {
         Kind::Null => {}
         Kind::Array => {
             for (position, item) in value.items().enumerate() {
-                scalars(format!("{path}[{position}]"), item, all);
+                scalars(format!("{path}[{position}]"), item, schema, all);
             }
         }
         Kind::Object => {
-            value.members().for_each(|(name, member)| scalars(format!("{path}.{name}"), member, all));
+            for (key, member) in value.entries() {
+                if all.len() > VALUES_MAX {
+                    return;
+                }
+                let name = key.as_str().unwrap_or_default();
+                let path = format!("{path}.{name}");
+                if !declares(schema, name) {
+                    all.push(Named { path: path.clone(), value: key, is_name: true });
+                }
+                scalars(path, member, schema, all);
+            }
         }
-        Kind::Bool | Kind::Number | Kind::String => all.push(Named { path, value }),
+        Kind::Bool | Kind::Number | Kind::String => all.push(Named { path, value, is_name: false }),
     }
 }
 
@@ -148,7 +177,7 @@ mod tests {
 
     fn paths(arguments: &str, name: &str) -> Vec<String> {
         let read = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
-        of(read.root(), name).iter().map(Named::shown).collect()
+        of(read.root(), name, None).iter().filter(|named| !named.is_name).map(Named::shown).collect()
     }
 
     #[test]
@@ -160,6 +189,14 @@ mod tests {
         assert_eq!(paths(call, "a.b.c"), [r#"`a.b[0].c` "x""#, "`a.b[1].c` true"]);
         assert_eq!(paths(call, "e"), Vec::<String>::new());
         assert_eq!(paths(call, "z.y"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_name_that_the_schema_does_not_know_is_a_value() {
+        let read = Document::read(r#"{"v":{"DE89":1,"x":[{"y":{}}]}}"#.to_owned().into(), &Limits::default())
+            .unwrap();
+        let shown: Vec<String> = of(read.root(), "v", None).iter().map(Named::shown).collect();
+        assert_eq!(shown, [r#"`v.DE89` "DE89""#, "`v.DE89` 1", r#"`v.x` "x""#, r#"`v.x[0].y` "y""#]);
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl<'a> Trail<'a> {
         let core = index.within(&part.region.core);
         let (mut named, mut is_other) = (None, false);
         let (mut named_day, mut is_other_day) = (None, false);
-        for value in &self.unsaid {
+        for value in self.unsaid.iter().filter(|value| !value.is_name) {
             self.origins.spend(value.words.len() + 1)?;
             if let Some(day) = value.day {
                 let is_named = day.is_named(index, &core);

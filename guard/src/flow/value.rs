@@ -22,12 +22,14 @@ pub(super) struct Sought {
     pub(super) words: Vec<String>,
     /// The day it names, if that is what it is.
     pub(super) day: Option<Day>,
+    /// It is the name of a member.
+    pub(super) is_name: bool,
 }
 
 impl Sought {
     fn new(path: &str, text: String) -> Sought {
         let words = words_of(&text);
-        Sought { path: path.to_owned(), words, day: Day::of(&text), text }
+        Sought { path: path.to_owned(), words, day: Day::of(&text), text, is_name: false }
     }
 
     /// Whether it is followed as a whole.
@@ -45,7 +47,21 @@ impl Sought {
 pub(super) fn sought(arguments: Value<'_>) -> Vec<Sought> {
     let mut all = Vec::new();
     gather(arguments, "", &mut all);
+    arguments.members().for_each(|(name, value)| names(value, name, &mut all));
     all
+}
+
+/// Names of members that look like no word of a schema, behind the values: who chooses them may hide a value there.
+fn names(value: Value<'_>, path: &str, all: &mut Vec<Sought>) {
+    value.items().for_each(|item| names(item, path, all));
+    for (name, member) in value.members() {
+        let path = format!("{path}.{name}");
+        if name.contains(|c: char| c.is_numeric() || c.is_whitespace() || matches!(c, '@' | '.' | ':' | '/'))
+        {
+            all.push(Sought { is_name: true, ..Sought::new(&path, name.to_owned()) });
+        }
+        names(member, &path, all);
+    }
 }
 
 fn gather(value: Value<'_>, path: &str, all: &mut Vec<Sought>) {
