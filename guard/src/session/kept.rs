@@ -296,8 +296,8 @@ impl Kept {
         let piece = pieces.iter().rev().find(|piece| piece.at.start <= span.start);
         let part = piece.map_or(0..text.len(), |piece| piece.at.clone());
         let around = flow::around(text, span);
-        let start = text.floor_char_boundary(around.start.max(part.start));
-        let end = text.ceil_char_boundary(around.end.min(part.end.max(start)));
+        let start = floor(text, around.start.max(part.start));
+        let end = floor(text, around.end.min(part.end.max(start)));
         start..end.max(start)
     }
 
@@ -338,7 +338,7 @@ impl Condensing {
     fn add(&mut self, of: &Kept, span: &Range<usize>, max: usize) -> bool {
         let Some(room) = max.checked_sub(self.text.len() + 1) else { return false };
         let text = of.text();
-        let end = text.floor_char_boundary(span.end.min(span.start.saturating_add(room)));
+        let end = floor(text, span.end.min(span.start.saturating_add(room)));
         if !self.text.is_empty() {
             self.text.push('\n');
         }
@@ -367,4 +367,9 @@ fn joined(spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     all
+}
+
+/// The border of a character at or before a byte.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
