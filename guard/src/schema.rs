@@ -52,6 +52,8 @@ pub(crate) use adapter::is_integer;
 use adapter::{Exact, Item};
 use bytes::Bytes;
 use jsonschema::Validator;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// The longest schema that is compiled.
 pub const SCHEMA_BYTES_MAX: usize = 1 << 20;
@@ -67,6 +69,9 @@ pub struct Schema {
     /// A pattern with look-around or a back reference: bounded for one string, but not linear.
     backtracks: bool,
     names: shape::Names,
+    /// Names under `properties` anywhere in it, put together when the first one is asked for: a call of ten thousand
+    /// names must not walk the schema for each.
+    anywhere: OnceLock<BTreeSet<String>>,
 }
 
 /// Why a schema cannot be used. Every call of its tool asks.
@@ -184,6 +189,16 @@ impl Schema {
     #[must_use]
     pub fn estimate(&self) -> u64 {
         self.cost.estimate()
+    }
+
+    /// Whether a name stands under `properties`, at any depth.
+    #[must_use]
+    pub fn declares(&self, name: &str) -> bool {
+        let names = || {
+            let known = self.source.all().filter_map(|part| part.get("properties"));
+            known.flat_map(|known| known.members().map(|(name, _)| name.to_owned())).collect()
+        };
+        self.anywhere.get_or_init(names).contains(name)
     }
 
     /// The argument names that the schema declares, as written.

@@ -22,8 +22,7 @@ pub(crate) struct Named<'a> {
 
 /// Whether a tool's schema declares a property of that name, anywhere.
 pub(crate) fn declares(schema: Option<&Schema>, name: &str) -> bool {
-    let Some(schema) = schema else { return false };
-    schema.source().all().any(|part| part.get("properties").is_some_and(|known| known.get(name).is_some()))
+    schema.is_some_and(|schema| schema.declares(name))
 }
 
 /// The scalars that an argument's name, or a path such as `invoice.iban`, leads to; a list's items each by itself.

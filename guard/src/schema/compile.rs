@@ -7,7 +7,7 @@ use crate::json::{Document, Kind, Limits, Value};
 use bytes::Bytes;
 use jsonschema::{Draft, PatternOptions, Retrieve, Uri, ValidationOptions, Validator};
 use serde_json::Map;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Steps back that one pattern may take on one string before it counts as not matching. A pattern without
 /// look-around or back references takes none: it runs in linear time.
@@ -36,7 +36,7 @@ pub(super) fn compile(source: Value<'_>) -> Result<Schema, SchemaError> {
         }
     };
     let backtracks = source.root().document().all().any(has_backtracking_pattern);
-    Ok(Schema { source, validator, name_patterns, cost, backtracks, names })
+    Ok(Schema { source, validator, name_patterns, cost, backtracks, names, anywhere: OnceLock::new() })
 }
 
 fn has_backtracking_pattern(value: Value<'_>) -> bool {
