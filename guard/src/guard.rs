@@ -313,13 +313,7 @@ impl Guard {
         if is_of_rust || self.policy.reads_outputs() {
             return Hearing::Sources;
         }
-        let definitions = self.policy.definitions().iter().map(|definition| &definition.value);
-        let rules =
-            self.policy.rules().iter().flat_map(|rule| rule.when.iter().chain(std::iter::once(&rule.that)));
-        let mut variables =
-            rules.chain(definitions).flat_map(|condition| &condition.expression.reads().variables);
-        let reads = variables.any(|name| name == "conversation" || name == "user_request");
-        if reads || self.policy.needs_user() { Hearing::Words } else { Hearing::Nothing }
+        if self.policy.reads_said() || self.policy.needs_user() { Hearing::Words } else { Hearing::Nothing }
     }
 
     /// How far what a session hears must be made ready for any tool ([`crate::session::Kept::prepare`]): worth doing

@@ -140,6 +140,8 @@ struct Inner {
     tools: merge::Entries,
     /// In deciding order: those that deny, then those that ask; each group as in the file.
     rules: Vec<Arc<Rule>>,
+    /// Of those rules, and of the definitions.
+    reads_said: bool,
     methods: Methods,
     server_requests: Methods,
     scope: crate::cel::Scope,
@@ -254,25 +256,31 @@ impl Policy {
     /// Whether any tool's decision depends on what tools said, by the options about where values come from.
     #[must_use]
     pub fn reads_outputs(&self) -> bool {
-        provenance::any(&self.0, Provenance::reads_outputs)
+        self.0.tools.needs().outputs
+    }
+
+    /// Whether a rule or a definition reads what was said.
+    #[must_use]
+    pub fn reads_said(&self) -> bool {
+        self.0.reads_said
     }
 
     /// Whether instruction-like text in what tools said counts for any tool.
     #[must_use]
     pub fn scans_outputs(&self) -> bool {
-        provenance::any(&self.0, Provenance::scans)
+        self.0.tools.needs().scans
     }
 
     /// Whether it is followed where what such text asks for goes, for any tool.
     #[must_use]
     pub fn follows_outputs(&self) -> bool {
-        provenance::any(&self.0, |options| options.instructions() == provenance::Instructions::Flow)
+        self.0.tools.needs().follows
     }
 
     /// Whether any tool's decision depends on the user's words, by the options about where values come from.
     #[must_use]
     pub fn needs_user(&self) -> bool {
-        provenance::any(&self.0, |options| options.needs_user().next().is_some())
+        self.0.tools.needs().user
     }
 
     /// `facts:` that may be given.

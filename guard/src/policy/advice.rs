@@ -8,7 +8,7 @@ use super::bind::{Bound, BoundTool, Listing, arguments_of};
 use super::glob::Glob;
 use super::lint::{conditions, place_of_argument};
 use super::problem::{PROBLEMS_MAX, Problem, nearest, sort};
-use super::{Condition, Missing, Policy, Rule, ToolOptions, merge};
+use super::{Condition, Missing, Policy, Rule};
 use crate::Facts;
 use crate::json::Value;
 
@@ -137,7 +137,7 @@ impl Advice<'_> {
         let inner = &self.policy.0;
         let mut problems = Vec::new();
         for entry in inner.tools.all() {
-            let own = merge::applied(ToolOptions::default(), &entry.settings).provenance;
+            let own = entry.provenance();
             for key in own.needs_user() {
                 let Some(setting) = entry.setting(key) else { continue };
                 let message = format!("`{key}` needs the user's words, which nothing gives: its calls ask");

@@ -10,7 +10,7 @@ use super::locate::Cel;
 use super::merge::{Entries, Entry, Set, Setting};
 use super::methods::{MethodEntry, Methods, Passage, Ruling};
 use super::problem::{PolicyErrors, Severity, Source, sort};
-use super::provenance::RawContext;
+use super::provenance::{self, RawContext};
 use super::raw::{File, RawFact, RawPassage, RawRule, ReadFile};
 use super::read::{At, Reader, quoted};
 use super::rules::RuleSpans;
@@ -71,6 +71,10 @@ impl Checker<'_, '_> {
         let (mut defaults, mut tools) = (file.defaults, file.tools);
         let settings = tools.iter_mut().flat_map(|(_, settings)| settings);
         self.namings(defaults.iter_mut().chain(settings), &call);
+        let tools = self.tools(mode, defaults, tools);
+        let rules = self.rules(file.rules, &call);
+        let reads_said =
+            provenance::reads_said(rules.iter().map(Arc::as_ref), definitions.iter().map(Arc::as_ref));
         Inner {
             source: Arc::clone(self.reader.source),
             digest: super::digest(self.reader.source, files),
@@ -88,8 +92,9 @@ impl Checker<'_, '_> {
                     .map_or(default_limits.asks_per_session, |at| at.value),
             },
             window: window(&file.context),
-            tools: self.tools(mode, defaults, tools),
-            rules: self.rules(file.rules, &call),
+            tools,
+            rules,
+            reads_said,
             methods: self.methods(file.methods, &request, true),
             server_requests: self.methods(file.server_requests, &request, false),
             facts,

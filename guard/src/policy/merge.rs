@@ -9,7 +9,7 @@ use super::options::{
     Approve, Arguments, AskField, Definitions, InvisibleBy, Missing, Mode, Remember, Schema, ToolOptions,
     Undeclared,
 };
-use super::provenance::{Confirm, Grounds, Instructions, Request, ToolValues};
+use super::provenance::{Confirm, Grounds, Instructions, Needs, Provenance, Request, ToolValues};
 
 /// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +85,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// What it says itself of where values come from.
+    pub(crate) fn provenance(&self) -> Provenance {
+        applied(ToolOptions::default(), &self.settings).provenance
+    }
+
     /// The arguments that `ask` speaks of, and where.
     pub(crate) fn asked(&self) -> impl Iterator<Item = (&str, &Range<usize>)> {
         self.settings.iter().flat_map(|setting| {
@@ -130,12 +135,21 @@ pub(crate) struct Entries {
     defaults: ToolOptions,
     /// The most literal first.
     entries: Vec<Entry>,
+    needs: Needs,
 }
 
 impl Entries {
     pub(crate) fn new(defaults: &[Setting], mut entries: Vec<Entry>) -> Entries {
         entries.sort_by_key(|entry| Reverse(entry.glob.literalness()));
-        Entries { defaults: applied(ToolOptions::default(), defaults), entries }
+        let defaults = applied(ToolOptions::default(), defaults);
+        let own: Vec<Provenance> = entries.iter().map(Entry::provenance).collect();
+        let needs = Needs::of(own.iter().chain([&defaults.provenance]));
+        Entries { defaults, entries, needs }
+    }
+
+    /// What decisions on any tool depend on.
+    pub(crate) fn needs(&self) -> Needs {
+        self.needs
     }
 
     pub(crate) fn all(&self) -> &[Entry] {

@@ -1,6 +1,7 @@
 //! Where values come from, and what tools may say: `ground` and the options around it, as they are meant.
 
 mod fit;
+mod needs;
 mod read;
 
 use std::collections::BTreeMap;
@@ -14,7 +15,8 @@ use crate::ground::Matcher;
 use crate::messages::Role;
 use crate::words::Intent;
 
-pub(in crate::policy) use fit::{any, contradictions, misfits, unfitting_patterns};
+pub(in crate::policy) use fit::{contradictions, misfits, unfitting_patterns};
+pub(in crate::policy) use needs::{Needs, reads_said};
 pub(crate) use read::OPTIONS;
 pub use read::instructions_name;
 

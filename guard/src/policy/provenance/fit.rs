@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::bind::schema_has;
-use super::super::merge::{Entries, Entry};
+use super::super::merge::Entries;
 use super::super::problem::{Problem, Source, nearest};
 use super::super::{BoundTool, Inner};
 use super::read::OTHERS;
@@ -48,7 +48,7 @@ pub(in crate::policy) fn unfitting_patterns<'s>(
         if schemas.is_empty() {
             continue;
         }
-        let options = own(entry);
+        let options = entry.provenance();
         for (key, name) in arguments(&options) {
             if schemas.iter().any(|schema| has(*schema, name)) {
                 continue;
@@ -67,7 +67,7 @@ pub(in crate::policy) fn unfitting_patterns<'s>(
 pub(in crate::policy) fn contradictions(inner: &Inner) -> Vec<Problem> {
     let mut problems = Vec::new();
     for entry in inner.tools.all() {
-        let own = own(entry);
+        let own = entry.provenance();
         let set = |key: &str| entry.setting(key).map(|setting| &setting.span);
         let warn = |span: &Range<usize>, message: &str, hint: &str| {
             Problem::warning(&inner.source, span.clone(), message).hint(hint)
@@ -129,12 +129,6 @@ fn contradictory_ground(source: &Arc<Source>, span: &Range<usize>, own: &Provena
     problems
 }
 
-/// What an entry says itself.
-fn own(entry: &Entry) -> Provenance {
-    let options = super::super::merge::applied(super::super::ToolOptions::default(), &entry.settings);
-    options.provenance
-}
-
 /// Whether a schema has an argument, or that into which the path leads. One that says nothing of its arguments may
 /// have any.
 fn has(schema: Value<'_>, name: &str) -> bool {
@@ -174,9 +168,4 @@ impl Entries {
         let is_exact = entry.glob.exact_tool().is_some();
         entry.setting(key).map(|setting| Place { span: &setting.span, is_exact })
     }
-}
-
-/// Whether an entry, or the defaults, set what a session must be told for.
-pub(in crate::policy) fn any(inner: &Inner, asks: impl Fn(&Provenance) -> bool) -> bool {
-    asks(&inner.tools.defaults().provenance) || inner.tools.all().iter().any(|entry| asks(&own(entry)))
 }
