@@ -234,7 +234,8 @@ impl Inner {
             let sent = self.open().remove(&request.head().ticket)?;
             let edits = edits(&sent);
             let reads = self.guard().reads_conversation();
-            let heard = reads.then(|| self.heard(self.origin(&sent, frame), text_of(frame))).flatten();
+            let heard =
+                reads.then(|| self.heard(self.origin(&sent, ended(&outcome).1), text_of(frame))).flatten();
             self.note_end(&sent, How::Task, Some((frame, edits.as_ref())), heard);
             self.said_of_task(&sent.tool, frame);
             let mut tasks = self.tasks();
@@ -253,7 +254,7 @@ impl Inner {
         let asks = has_more && self.goes_on(request, frame, approval, sent.fill.clone());
         let how = if asks { How::Asks } else { how };
         let edits = edits(&sent);
-        let heard = self.output(&sent, frame);
+        let heard = self.output(&sent, how, frame);
         self.note_end(&sent, how, Some((frame, edits.as_ref())), heard);
         edits
     }
@@ -283,7 +284,7 @@ impl Inner {
         self.tasks().remove(&task);
         let (settled, how) = ended(&outcome(frame.body()));
         self.settle_step(sent.sequence, settled);
-        let heard = self.output(&sent, frame);
+        let heard = self.output(&sent, how, frame);
         self.note_end(&sent, how, Some((frame, None)), heard);
         self.told_outcome(frame);
         self.said_of_task(&sent.tool, frame);
@@ -325,8 +326,8 @@ impl Inner {
     }
 
     /// Where the output of a call comes from: the same is put together from its record.
-    fn origin(&self, sent: &Sent, frame: &Frame) -> Origin {
-        let kind = match ended(&outcome(frame.body())).1 {
+    fn origin(&self, sent: &Sent, how: How) -> Origin {
+        let kind = match how {
             How::Error | How::ToolError => OutputKind::Error,
             _ => OutputKind::Result,
         };
@@ -336,11 +337,11 @@ impl Inner {
     }
 
     /// Reads a result where something depends on it: rules over the conversation, a schema of the results.
-    fn output(self: &Arc<Self>, sent: &Sent, frame: &Frame) -> Option<u64> {
+    fn output(self: &Arc<Self>, sent: &Sent, how: How, frame: &Frame) -> Option<u64> {
         let guard = self.guard();
         let has_schema = guard.has_output_schema(&sent.tool) && frame.len() <= OUTPUT_BYTES_MAX;
         let heard = guard.reads_conversation().then(|| {
-            let (origin, text) = (self.origin(sent, frame), text_of(frame));
+            let (origin, text) = (self.origin(sent, how), text_of(frame));
             let mut session = self.session();
             Arc::make_mut(&mut *session).output(origin, text);
             session.heard()
