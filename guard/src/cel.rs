@@ -66,6 +66,37 @@ pub const SOURCE_BYTES_MAX: usize = 8 * 1024;
 /// The deepest nesting of an expression: brackets, and operators that stand in each other.
 pub const DEPTH_MAX: usize = 64;
 
+/// Words that are no names: the grammar keeps them for itself (CEL specification, *Syntax*, `RESERVED` and literals).
+const RESERVED: [&str; 21] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
+
+/// Whether a word cannot be a name in an expression.
+#[must_use]
+pub fn is_reserved(word: &str) -> bool {
+    RESERVED.contains(&word)
+}
+
 /// Something wrong with an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {

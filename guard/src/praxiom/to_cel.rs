@@ -31,31 +31,6 @@ pub struct Names<'n> {
 /// Bytes of the CEL text: a chain of comparisons names its inner terms twice, and chains may nest.
 pub const CEL_BYTES_MAX: usize = 64 * 1024;
 
-/// Words that CEL does not take as a field's name.
-const RESERVED: [&str; 21] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
-
 /// Translates an expression.
 ///
 /// # Errors
@@ -150,7 +125,9 @@ fn text(step: &Step, texts: &[String], names: &Names<'_>) -> String {
 fn member(of: &str, named: Option<&(String, Sort)>) -> String {
     let name = named.map_or("", |(name, _)| name.as_str());
     let word = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    if name.chars().all(word) && !name.starts_with(|c: char| c.is_ascii_digit()) && !RESERVED.contains(&name)
+    if name.chars().all(word)
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !crate::cel::is_reserved(name)
     {
         return format!("{of}.{name}");
     }

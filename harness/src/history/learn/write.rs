@@ -176,33 +176,9 @@ enum Member {
 }
 
 fn member(argument: &str) -> Member {
-    /// Words that are no names in CEL.
-    const RESERVED: &[&str] = &[
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "in",
-        "let",
-        "loop",
-        "namespace",
-        "null",
-        "package",
-        "return",
-        "true",
-        "var",
-        "void",
-        "while",
-    ];
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_name = argument.starts_with(|c: char| c.is_ascii_alphabetic()) && argument.chars().all(is_plain);
-    if is_name && !RESERVED.contains(&argument) {
+    if is_name && !framegate_guard::cel::is_reserved(argument) {
         Member::Named(format!("args.{argument}"))
     } else {
         Member::Indexed(format!("args[{}]", literal(argument)))
