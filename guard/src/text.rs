@@ -4,8 +4,10 @@
 //! quoted from the original.
 
 mod confusables;
+mod runs;
 
 pub(crate) use confusables::latin;
+pub(crate) use runs::Runs;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization as _;
@@ -39,26 +41,15 @@ impl Reading {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Normalized {
     text: String,
-    /// In the order of the text; their places in the original grow as well.
-    runs: Vec<Run>,
-}
-
-/// A piece of the text that came from one place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Run {
-    /// Where it starts in the normalised text.
-    start: usize,
-    /// Where it was in the original.
-    original: Range<usize>,
-    /// Byte for byte from there, so that one run can hold a whole paragraph.
-    verbatim: bool,
+    /// Their places in the original grow as well.
+    runs: Runs,
 }
 
 impl Normalized {
     /// Normalises a text.
     #[must_use]
     pub fn of(original: &str, reading: Reading) -> Normalized {
-        let mut out = Normalized { text: String::with_capacity(original.len()), runs: Vec::new() };
+        let mut out = Normalized { text: String::with_capacity(original.len()), runs: Runs::default() };
         let mut cluster = Cluster::default();
         for (at, character) in original.char_indices() {
             if character.is_ascii() && (cluster.text.is_empty() || cluster.ends_in_ascii()) {
@@ -87,33 +78,11 @@ impl Normalized {
     /// The bytes of the original from which these bytes of the normalised text came.
     #[must_use]
     pub fn original(&self, found: Range<usize>) -> Range<usize> {
-        let start = self.place(found.start).start;
+        let start = self.runs.place(found.start).start;
         if found.is_empty() {
             return start..start;
         }
-        start..self.place(found.end.saturating_sub(1)).end.max(start)
-    }
-
-    /// The place of one byte.
-    fn place(&self, at: usize) -> Range<usize> {
-        let after = self.runs.partition_point(|run| run.start <= at);
-        match after.checked_sub(1).and_then(|before| self.runs.get(before)) {
-            Some(run) if run.verbatim => {
-                let at = (run.original.start + (at - run.start)).min(run.original.end);
-                at..(at + 1).min(run.original.end)
-            }
-            Some(run) => run.original.clone(),
-            None => 0..0,
-        }
-    }
-
-    fn push_run(&mut self, start: usize, original: Range<usize>, verbatim: bool) {
-        match self.runs.last_mut() {
-            Some(last) if verbatim && last.verbatim && last.original.end == original.start => {
-                last.original.end = original.end;
-            }
-            _ => self.runs.push(Run { start, original, verbatim }),
-        }
+        start..self.runs.place(found.end.saturating_sub(1)).end.max(start)
     }
 }
 
@@ -181,7 +150,7 @@ impl Cluster {
             out.text.extend(self.text.nfkc());
         }
         if out.text.len() > start {
-            out.push_run(start, self.span.clone(), self.text.is_ascii());
+            out.runs.push(start, self.span.clone(), self.text.is_ascii());
         }
         self.text.clear();
     }
