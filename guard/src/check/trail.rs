@@ -61,9 +61,14 @@ pub(crate) fn trail<'a>(env: &CallEnv<'a>, options: &Provenance, matchers: &'a [
     let own: Vec<&RustMatcher> =
         matchers.iter().filter(|matcher| matcher.names(env.server, env.tool)).collect();
     let mut trail = Trail::default();
+    let all = sought(env, &options.ground, &own);
+    if all.is_empty() {
+        // Most tools: nobody reads the conversation for them.
+        return trail;
+    }
     let tainted = tainted(env.session, options);
     let users = Users::of(env.session);
-    for (sought, ground, matcher) in sought(env, &options.ground, &own) {
+    for (sought, ground, matcher) in all {
         for named in sought {
             if trail.values.len() == VALUES_MAX {
                 trail.is_cut = true;

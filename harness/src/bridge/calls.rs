@@ -110,9 +110,8 @@ impl Inner {
     ) -> Verdict {
         // This one to the end: another policy that comes while its record is written is for the calls after it.
         let guard = self.guard();
-        self.hear_user();
-        let is_ready = self.is_ready(&self.session());
-        let is_quick = is_ready && fits_the_thread(&guard, request, read) && !self.is_deciding();
+        self.hear_user(&guard);
+        let is_quick = self.is_ready(&guard) && fits_the_thread(&guard, request, read) && !self.is_deciding();
         let judging =
             Judging { request: request.clone(), read: Arc::clone(read), guard, basis: Arc::clone(basis) };
         if is_quick { self.decide(judging, Arc::default()) } else { self.off_thread(judging) }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use framegate_guard::Guard;
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::messages::{Message, as_written, result_text};
 use framegate_guard::session::{OutputKind, Session};
@@ -94,9 +95,9 @@ impl Inner {
     }
 
     /// Hears what was said since the last look, as far as anything depends on it.
-    pub(super) fn hear_user(&self) {
+    pub(super) fn hear_user(&self, guard: &Guard) {
         let Some(context) = &self.context else { return };
-        if !self.guard().reads_conversation() {
+        if !guard.reads_conversation() {
             return;
         }
         let mut file = context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -143,8 +144,8 @@ impl Inner {
     }
 
     /// Whether a decision on what was heard is quick.
-    pub(super) fn is_ready(&self, session: &Session) -> bool {
-        session.unprepared_bytes(self.guard().preparing()) <= READY_ON_THREAD_BYTES_MAX
+    pub(super) fn is_ready(&self, guard: &Guard) -> bool {
+        self.session().unprepared_bytes(guard.preparing()) <= READY_ON_THREAD_BYTES_MAX
     }
 }
 

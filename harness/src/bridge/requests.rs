@@ -84,9 +84,10 @@ impl Bridge {
 
     /// The error that a request is refused by, if it is.
     pub(super) fn ruled(&self, call: &MethodCall<'_>, budget: &mut Budget) -> Option<RpcError> {
-        self.inner.hear_user();
+        let guard = self.guard();
+        self.inner.hear_user(&guard);
         let session = Arc::clone(&self.inner.session());
-        match self.guard().method_within(call, &session, &*self.inner.world, budget) {
+        match guard.method_within(call, &session, &*self.inner.world, budget) {
             Ruled { outcome: Outcome::Allow, .. } => None,
             Ruled { text, .. } => Some(RpcError::new(REFUSED, text)),
         }
