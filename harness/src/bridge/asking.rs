@@ -22,7 +22,7 @@ use framegate_guard::decision::Approval;
 use framegate_guard::ledger::{Receipt, SessionKey};
 use framegate_guard::schema::Edit;
 use framegate_guard::store::StoreError;
-use framegate_guard::store::event::{ApprovalRecord, EndRecord, Event, How};
+use framegate_guard::store::event::{ApprovalRecord, Event, How};
 use framegate_pump::{Hold, HoldKind, Request, Verdict};
 
 use super::calls::ON_THREAD_BYTES_MAX;
@@ -327,20 +327,8 @@ impl OpenQuestion {
         self.inner.note_reply(self.step, (self.how, &self.by), answered, self.since);
         if answered.reply == Reply::Yes {
             // It goes on as another call; of this one nothing more is to come.
-            self.end(How::Asked, false);
+            self.inner.note_unanswered(self.step, How::Asked, self.since);
         }
-    }
-
-    fn end(&self, how: How, is_unsent: bool) {
-        self.inner.ledger.note(Event::End(EndRecord {
-            step: self.step,
-            how,
-            frame: None,
-            out: None,
-            latency_us: micros(self.since),
-            is_unsent,
-            heard: None,
-        }));
     }
 }
 
@@ -351,6 +339,6 @@ impl Drop for OpenQuestion {
         }
         let note = "the call was cancelled, or the client left";
         self.inner.note_approval(self.step, (self.how, &self.by), ("withdrawn", note), self.since);
-        self.end(How::Cancelled, true);
+        self.inner.note_unanswered(self.step, How::Cancelled, self.since);
     }
 }

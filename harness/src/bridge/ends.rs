@@ -44,12 +44,18 @@ impl Drop for Reserved {
             return;
         }
         self.inner.undo(self.sequence);
-        let end = EndRecord::new(self.sequence, event::How::Cancelled, micros(self.since));
-        self.inner.ledger.note(Event::End(EndRecord { is_unsent: true, ..end }));
+        self.inner.note_unanswered(self.sequence, event::How::Cancelled, self.since);
     }
 }
 
 impl Inner {
+    /// A call that was held, and not sent, is over without an answer: it goes on as another one, or nobody waits.
+    pub(super) fn note_unanswered(&self, step: u64, how: event::How, since: Instant) {
+        let is_unsent = how == event::How::Cancelled;
+        let end = EndRecord { is_unsent, ..EndRecord::new(step, how, micros(since)) };
+        self.ledger.note(Event::End(end));
+    }
+
     /// Whether a decision off the pump's thread has the ledger, or is about to take it.
     pub(super) fn is_deciding(&self) -> bool {
         self.deciding.load(Ordering::Relaxed) > 0

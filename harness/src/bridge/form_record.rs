@@ -11,7 +11,7 @@ use framegate_guard::form::Form;
 use framegate_guard::json::{Document, Kind, Limits, Value};
 use framegate_guard::messages::Role;
 use framegate_guard::session::OutputKind;
-use framegate_guard::store::event::{ApprovalRecord, EndRecord, Event, FormRecord, HeardRecord, How};
+use framegate_guard::store::event::{ApprovalRecord, Event, FormRecord, HeardRecord, How};
 
 use super::ends::micros;
 use super::shared::Inner;
@@ -116,20 +116,8 @@ impl Inner {
     pub(super) fn form_over(&self, about: &About) {
         // In the stateless revision it ended with the question.
         if about.is_held {
-            self.end_asked(about, How::Asked, false);
+            self.note_unanswered(about.step, How::Asked, about.since);
         }
-    }
-
-    fn end_asked(&self, about: &About, how: How, is_unsent: bool) {
-        self.ledger.note(Event::End(EndRecord {
-            step: about.step,
-            how,
-            frame: None,
-            out: None,
-            latency_us: micros(about.since),
-            is_unsent,
-            heard: None,
-        }));
     }
 }
 
@@ -224,7 +212,7 @@ impl Drop for OpenForm {
     fn drop(&mut self) {
         if let Some((inner, about)) = self.0.take() {
             inner.note_form(&about, ("withdrawn", "the call was cancelled, or the client left"), None);
-            inner.end_asked(&about, How::Cancelled, true);
+            inner.note_unanswered(about.step, How::Cancelled, about.since);
         }
     }
 }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use framegate_guard::policy::{Approve, Remember, ToolOptions};
-use framegate_guard::store::event::{EndRecord, Event, How};
+use framegate_guard::store::event::How;
 use framegate_pump::{Hold, HoldKind, Verdict};
 
 use super::asking::{Asked, QUESTIONS_OF_ONE_CALL_MAX};
-use super::ends::micros;
 use super::reach::{Reach, Way};
 use super::shared::Inner;
 use crate::approve::Carrier;
@@ -70,7 +69,7 @@ impl Inner {
                 ("approved", &format!("standing approval {id}")),
                 since,
             );
-            inner.ledger.note(end(step, How::Asked, since, false));
+            inner.note_unanswered(step, How::Asked, since);
             inner.approved(asked, &by, "approved before")
         })
     }
@@ -78,11 +77,6 @@ impl Inner {
 
 fn options(asked: &Asked) -> Option<Arc<ToolOptions>> {
     asked.guard.options(&asked.receipt.decision.tool)
-}
-
-fn end(step: u64, how: How, since: Instant, is_unsent: bool) -> Event {
-    let latency_us = micros(since);
-    Event::End(EndRecord { step, how, frame: None, out: None, latency_us, is_unsent, heard: None })
 }
 
 /// A call that is looked up. When nobody waits for it any more, it was cancelled, or the client left.
@@ -103,7 +97,7 @@ impl Undone {
 impl Drop for Undone {
     fn drop(&mut self) {
         if !self.is_over {
-            self.inner.ledger.note(end(self.step, How::Cancelled, self.since, true));
+            self.inner.note_unanswered(self.step, How::Cancelled, self.since);
         }
     }
 }
