@@ -24,12 +24,14 @@ pub(super) struct Sought {
     pub(super) day: Option<Day>,
     /// It is the name of a member.
     pub(super) is_name: bool,
+    /// It was not sent like this: it is what a value says when it is decoded.
+    is_decoded: bool,
 }
 
 impl Sought {
     fn new(path: &str, text: String) -> Sought {
         let words = words_of(&text);
-        Sought { path: path.to_owned(), words, day: Day::of(&text), text, is_name: false }
+        Sought { path: path.to_owned(), words, day: Day::of(&text), text, is_name: false, is_decoded: false }
     }
 
     /// Whether it is followed as a whole.
@@ -71,7 +73,8 @@ fn gather(value: Value<'_>, path: &str, all: &mut Vec<Sought>) {
         Kind::String => {
             let text = value.as_str().unwrap_or_default();
             all.push(Sought::new(path, text.to_owned()));
-            all.extend(decoded(text).into_iter().map(|text| Sought::new(path, text)));
+            let decoded = decoded(text).into_iter();
+            all.extend(decoded.map(|text| Sought { is_decoded: true, ..Sought::new(path, text) }));
         }
         Kind::Array => value.items().for_each(|item| gather(item, path, all)),
         Kind::Object => {
@@ -84,9 +87,16 @@ fn gather(value: Value<'_>, path: &str, all: &mut Vec<Sought>) {
 }
 
 /// All values as one run of letters and digits, in the order sent: so a value that was split over several of them
-/// is whole again.
+/// is whole again. What one of them says when it is decoded stands by itself behind them: between two pieces it would
+/// part them, and a piece of an account's number may well pass for hex.
 pub(super) fn run_of(sought: &[Sought]) -> String {
-    sought.iter().map(|value| squeezed(&value.text)).collect()
+    let (decoded, sent): (Vec<&Sought>, Vec<&Sought>) = sought.iter().partition(|value| value.is_decoded);
+    let mut run: String = sent.into_iter().map(|value| squeezed(&value.text)).collect();
+    for value in decoded {
+        run.push('\n');
+        run.push_str(&squeezed(&value.text));
+    }
+    run
 }
 
 /// What a text says when its percent escapes, or its pieces in Base64 or hex, are read.
@@ -146,7 +156,7 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{decoded, run_of, sought};
+    use super::{decoded, run_of, sought, squeezed};
     use crate::json::{Document, Limits};
 
     fn texts(arguments: &str) -> Vec<(String, String)> {
@@ -177,5 +187,17 @@ mod tests {
         let document =
             Document::read(r#"{"user":"mark.black-","host":"2134@gmail.com"}"#.into(), &Limits::default());
         assert_eq!(run_of(&sought(document.unwrap().root())), "markblack2134gmailcom");
+    }
+
+    #[test]
+    fn a_piece_that_can_be_decoded_parts_no_split_value() {
+        let of = |arguments: &str| {
+            let read = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
+            run_of(&sought(read.root()))
+        };
+        // The middle piece is hex.
+        let run = of(r#"{"parts":["AA00","20402020202030","1"]}"#);
+        assert!(run.contains(&squeezed("AA00204020202020301")), "{run:?}");
+        assert!(of(r#"{"to":"ZXZlQGV2aWwuZXhhbXBsZQ==","n":1}"#).contains(&squeezed("eve@evil.example")));
     }
 }
