@@ -506,12 +506,17 @@ fn task_outcome(result: &RawValue) -> Option<&RawValue> {
 
 /// All that an answer says, as the session keeps it.
 fn text_of(frame: &Frame) -> String {
+    said(frame, heard_error, heard_text)
+}
+
+/// What an answer says, by how its error and its result are read; one that cannot be read as it is written.
+pub(super) fn said(frame: &Frame, error: fn(&str) -> String, result: fn(&str) -> String) -> String {
     let Some(answer) = Answer::read(frame.body()) else {
         return as_written(&String::from_utf8_lossy(frame.body()));
     };
     match (answer.error, answer.result) {
-        (Some(error), _) => heard_error(error.get()),
-        (None, Some(result)) => heard_text(result.get()),
+        (Some(read), _) => error(read.get()),
+        (None, Some(read)) => result(read.get()),
         (None, None) => String::new(),
     }
 }

@@ -20,7 +20,7 @@ use framegate_guard::store::event::{Event, HeardRecord};
 use framegate_pump::{Frame, Request};
 use tokio::sync::Notify;
 
-use super::answers::Answer;
+use super::answers::said;
 use super::shared::{Bridge, Inner};
 use crate::calls::Level;
 use crate::context::Look;
@@ -151,14 +151,10 @@ impl Inner {
 
 /// Every name and text in an answer, decoded.
 pub(super) fn text_of(frame: &Frame) -> String {
-    let Some(answer) = Answer::read(frame.body()) else {
-        return as_written(&String::from_utf8_lossy(frame.body()));
-    };
-    let part = match (answer.error, answer.result) {
-        (Some(error), _) => error.get(),
-        (None, Some(result)) => result.get(),
-        (None, None) => return String::new(),
-    };
+    said(frame, all_of, all_of)
+}
+
+fn all_of(part: &str) -> String {
     match Document::read(Bytes::copy_from_slice(part.as_bytes()), &Limits::default()) {
         Ok(document) => result_text(None, Some(document.root())),
         Err(_) => as_written(part),
