@@ -238,10 +238,11 @@ impl Play {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::envelope::Kind;
     use crate::frame::Frame;
     use crate::request::Request;
     use crate::router::Effect;
-    use crate::seam::{Hold, HoldKind, How, Interceptor, Wants};
+    use crate::seam::{Hold, HoldKind, How, Interceptor, Interest, Wants};
 
     /// Holds every answer for ever.
     struct HoldsAnswers;
@@ -273,5 +274,44 @@ mod tests {
         };
         assert!(frame.body().starts_with(br#"{"jsonrpc":"2.0","id":7,"error""#), "{frame:?}");
         assert!(fx.is_empty(), "once");
+    }
+
+    /// Holds calls for ever and odd frames until they are settled.
+    struct HoldsCallsAndOddFrames;
+
+    impl Interceptor for HoldsCallsAndOddFrames {
+        fn wants(&self, _: Side, _: &str) -> Wants {
+            Wants::Decide
+        }
+
+        fn interest(&self, _: Side) -> Interest {
+            Interest { messages: true, odd: Odd::All }
+        }
+
+        fn request(&self, _: &Request) -> Verdict {
+            Hold::verdict(HoldKind::Machine, std::future::pending())
+        }
+
+        fn odd_frame(&self, _: &Frame, _: Kind, _: Side) -> Verdict {
+            Hold::verdict(HoldKind::Machine, std::future::pending())
+        }
+    }
+
+    /// Found by the fuzz target `route`: a settled odd frame waited behind a held call; the call ended
+    /// with the other side, and the odd frame was due for ever.
+    #[test]
+    fn a_settled_odd_frame_does_not_wait_for_a_call_that_ended_with_the_other_side() {
+        for from in [Side::Client, Side::Server] {
+            let seams = Seams { interceptor: Arc::new(HoldsCallsAndOddFrames), ..Seams::default() };
+            let mut router = Router::new(Namespace::new("t"), seams, None);
+            let mut fx = Effects::new();
+            router.frame(from, Frame::line(br#"{"id":7,"method":"tools/call"}"#), &mut fx);
+            router.frame(from, Frame::line(br#"{"id":7,"id":8,"method":"tools/call"}"#), &mut fx);
+            let Some(Effect::Hold { token, .. }) = fx.pop_back() else { panic!("the odd frame is held") };
+            router.settle(token, Verdict::Forward, &mut fx);
+            assert_eq!(router.due(from), 1, "{from}: it keeps its place behind the call");
+            router.peer_gone(from.other(), None, &mut fx);
+            assert_eq!(router.due(from), 0, "{from}");
+        }
     }
 }

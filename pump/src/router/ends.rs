@@ -82,6 +82,8 @@ impl Router {
                 self.end(head, held.pending.decided(), error, fx);
             }
         }
+        // An odd frame that is settled may have waited behind one of them, and would wait for ever.
+        self.release_queue(fx);
     }
 
     fn end(&mut self, head: &Head, request: Option<&Request>, error: Option<&RpcError>, fx: &mut Effects) {
