@@ -117,13 +117,13 @@ pub(crate) enum Command {
         /// For which shell.
         shell: clap_complete::Shell,
     },
-    /// Print the man page, of `framegate` or of one subcommand
+    /// Print the man page, of `framegate` or of one subcommand (`man run`, `man approver init`)
     #[command(
         after_help = "Examples:\n  framegate man > /usr/local/share/man/man1/framegate.1\n  framegate man run > /usr/local/share/man/man1/framegate-run.1"
     )]
     Man {
         /// Which subcommand's.
-        subcommand: Option<String>,
+        subcommand: Vec<String>,
     },
 }
 
@@ -317,11 +317,11 @@ pub(crate) struct RunArgs {
     pub(crate) ask: AskOrder,
 
     /// Seconds after which a question that is not answered refuses its call. SDK clients give a call up after 60
-    #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_ASK_TIMEOUT", default_value = "50", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_ASK_TIMEOUT", default_value = "50", value_parser = some_seconds)]
     pub(crate) ask_timeout: Duration,
 
     /// The same for a question at a terminal [default: that of --ask-timeout]
-    #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_TERMINAL_TIMEOUT", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_TERMINAL_TIMEOUT", value_parser = some_seconds)]
     pub(crate) terminal_timeout: Option<Duration>,
 
     /// Whose approvals from a terminal count: the file that `framegate approver init` made [default:
@@ -969,9 +969,28 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|_| "expected a number of seconds, 0 or more".to_owned())
 }
 
+/// Time for an answer: with none, every question would refuse its call before anybody read it.
+fn some_seconds(text: &str) -> Result<Duration, String> {
+    let time = seconds(text)?;
+    if time.is_zero() {
+        Err("expected more than 0 seconds; --ask none asks nobody".to_owned())
+    } else {
+        Ok(time)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_needs_time_for_its_answer() {
+        for option in ["--ask-timeout", "--terminal-timeout"] {
+            let parse = |time: &str| Cli::try_parse_from(["framegate", "run", option, time, "--", "server"]);
+            assert!(parse("0.5").is_ok(), "{option}");
+            assert!(parse("0").unwrap_err().to_string().contains("--ask none asks nobody"), "{option}");
+        }
+    }
 
     #[test]
     fn the_definitions_are_consistent() {

@@ -285,6 +285,9 @@ p.yaml: no errors, 1 warning
 ";
     assert_eq!(checked(policy, &[]), (Some(0), said.to_owned()));
     assert_eq!(checked(policy, &["--strict"]).0, Some(78), "with --strict a warning fails");
+    let grounded = "framegate: 1\ntools: { read_file: { ground: { path: whole }, once: true } }\n";
+    let said = checked(grounded, &[]).1;
+    assert!(said.contains("offered  read_file (checks: ground, instructions: grounded, once)\n"), "{said}");
     let (_, json) = checked(policy, &["--json"]);
     let report: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(report["server"], "files");
@@ -293,7 +296,7 @@ p.yaml: no errors, 1 warning
         report["tools"][0],
         json!({
             "name": "write_file", "named": false, "offered": false, "rules": [], "options": null,
-            "schema_differences": [],
+            "checks": [], "schema_differences": [],
         })
     );
     let (_, said) = checked(policy, &["--tools"]);

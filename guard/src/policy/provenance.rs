@@ -236,6 +236,24 @@ impl Provenance {
         self.instructions() != Instructions::Off
     }
 
+    /// The checks that are in force, as the policy calls them.
+    pub fn checks(&self) -> impl Iterator<Item = &'static str> {
+        let instructions = match self.instructions() {
+            Instructions::Any => Some("instructions: any"),
+            Instructions::Flow => Some("instructions: flow"),
+            Instructions::Grounded => Some("instructions: grounded"),
+            Instructions::Off => None,
+        };
+        let all = [
+            (!self.ground.is_empty()).then_some("ground"),
+            instructions,
+            self.once.then_some("once"),
+            self.confirm.is_some().then_some("confirm"),
+            self.request.is_some().then_some("require_request"),
+        ];
+        all.into_iter().flatten()
+    }
+
     /// The options for which the user's words must be known; without them the tool's calls ask.
     pub fn needs_user(&self) -> impl Iterator<Item = &'static str> {
         // Where tools may support a value too, one that they gave needs no user.

@@ -9,21 +9,25 @@ use super::out::Failure;
 use crate::args::Cli;
 use crate::exit::Exit;
 
-pub(crate) fn main(subcommand: Option<&str>) -> Exit {
-    let Some(command) = command(subcommand) else {
-        let name = subcommand.unwrap_or_default();
-        let text = format!("there is no subcommand `{name}`; see framegate --help");
+pub(crate) fn main(path: &[String]) -> Exit {
+    let Some(command) = command(path) else {
+        let text = format!("there is no subcommand `{}`; see framegate --help", path.join(" "));
         return Failure { exit: Exit::Usage, text }.said();
     };
     super::print(|out| page(command, out))
 }
 
-/// With its whole name: `framegate-run`.
-fn command(subcommand: Option<&str>) -> Option<Command> {
+/// With its whole name: `framegate-run`, `framegate-approver-init`.
+fn command(path: &[String]) -> Option<Command> {
     let mut all = Cli::command();
     all.build();
-    let Some(name) = subcommand else { return Some(all) };
-    all.find_subcommand(name).map(|command| command.clone().display_name(format!("framegate-{name}")))
+    let mut found = &all;
+    for name in path {
+        found = found.find_subcommand(name)?;
+    }
+    let name =
+        std::iter::once("framegate").chain(path.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
+    Some(found.clone().display_name(name))
 }
 
 /// The sections in the order of man-pages(7). A library makes most of them; its synopsis lists the options without
@@ -87,9 +91,10 @@ fn roff(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn text(subcommand: Option<&str>) -> String {
+    fn text(path: &[&str]) -> String {
         let mut out = Vec::new();
-        page(command(subcommand).unwrap(), &mut out).unwrap();
+        let path: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
+        page(command(&path).unwrap(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -97,7 +102,7 @@ mod tests {
     fn each_page_has_its_name_and_how_it_is_called() {
         let pages = Cli::command();
         for name in pages.get_subcommands().map(Command::get_name) {
-            let page = text(Some(name));
+            let page = text(&[name]);
             let dashed = roff(&format!("framegate-{name}"));
             let version = env!("CARGO_PKG_VERSION");
             assert!(
@@ -115,17 +120,20 @@ mod tests {
             assert!(page.contains(".SH SEE\\ ALSO\n"), "{page}");
             assert!(!page.contains(".SH EXTRA"), "{page}");
         }
-        let check = text(Some("check"));
+        let check = text(&["check"]);
         assert!(check.contains("framegate check [OPTIONS] <POLICY> [\\-\\- <COMMAND>...]\n"), "{check}");
         assert!(check.contains(".SH EXAMPLES\n.nf\nframegate check framegate.yaml\n"), "{check}");
         assert!(check.contains(".SH EXIT\\ STATUS\n.ad l\n0 no errors"), "{check}");
-        let run = text(Some("run"));
+        let run = text(&["run"]);
         assert!(run.contains(".SH EXIT\\ STATUS\n.nf\n0      the session ended cleanly\n"), "{run}");
-        let whole = text(None);
+        let whole = text(&[]);
         assert!(
             whole.contains(".SH NAME\nframegate \\- ") && whole.contains("framegate\\-check(1)"),
             "{whole}"
         );
-        assert!(command(Some("no-such")).is_none());
+        let nested = text(&["approver", "init"]);
+        assert!(nested.contains(".SH NAME\nframegate\\-approver\\-init \\- "), "{nested}");
+        assert!(nested.contains("\nframegate approver init [OPTIONS]"), "{nested}");
+        assert!(command(&["approver".to_owned(), "no-such".to_owned()]).is_none());
     }
 }

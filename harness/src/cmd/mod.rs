@@ -60,7 +60,7 @@ pub(crate) fn main() -> Exit {
             clap_complete::generate(shell, &mut Cli::command(), "framegate", out);
             Ok(())
         }),
-        Command::Man { subcommand } => man::main(subcommand.as_deref()),
+        Command::Man { subcommand } => man::main(&subcommand),
     }
 }
 

@@ -56,18 +56,19 @@ impl Line {
         Ok(Line { call, session, arguments })
     }
 
-    /// For people, before they are in columns.
+    /// For people, before they are in columns. Where the width has no bound, nothing is cut: a program reads it.
     fn cells(&self, width: usize) -> [String; COLUMNS.len()] {
         let call = &self.call;
+        let beside = if width == usize::MAX { usize::MAX } else { SHOWN_CHARS };
         [
             call.seq().to_string(),
             local(call.record.time().0),
             format!("{}/{}", self.session.server, call.session()),
             call.outcome().to_owned(),
-            clip(call.tool(), SHOWN_CHARS),
+            clip(call.tool(), beside),
             clip(&self.arguments, width),
-            clip(&call.by(), SHOWN_CHARS),
-            clip(&call.person(), SHOWN_CHARS),
+            clip(&call.by(), beside),
+            clip(&call.person(), beside),
             call.how(),
             call.latency_us().map(milliseconds).unwrap_or_default(),
         ]

@@ -28,6 +28,8 @@ pub(super) struct Tool {
     /// Some entry under `tools:` names it, or `default: allow` lets it through.
     pub(super) is_named: bool,
     pub(super) rules: Vec<String>,
+    /// Options that are checks of their own.
+    pub(super) checks: Vec<&'static str>,
     /// What holds for it.
     pub(super) options_text: String,
     pub(super) options_json: serde_json::Value,
@@ -104,6 +106,7 @@ fn tool(guard: &Guard, options: &crate::explain::Options<'_>, server: Option<Val
         is_poisoned: guard.hidden_for(name).is_some(),
         is_named: guard.options(name).is_some(),
         rules: guard.checks_of(name).into_iter().map(|check| check.name).collect(),
+        checks: guard.options(name).map_or_else(Vec::new, |options| options.provenance.checks().collect()),
         options_text: options.text_in_force(),
         options_json: options.options_json(),
         differences: own_schema(guard, name, server),

@@ -112,6 +112,7 @@ impl Report {
                 "offered": tool.is_offered,
                 "named": tool.is_named,
                 "rules": tool.rules,
+                "checks": tool.checks,
                 "options": tool.options_json,
                 "schema_differences": tool.differences,
             })
@@ -168,9 +169,12 @@ fn server_text(server: &Server, shows_options: bool) -> String {
 }
 
 fn line(tool: &Tool) -> String {
-    match (tool.is_offered, tool.rules.as_slice()) {
-        (true, []) => format!("offered  {} (no rules)", tool.name),
-        (true, rules) => format!("offered  {} (rules: {})", tool.name, rules.join(", ")),
+    let parts = [("rules", tool.rules.join(", ")), ("checks", tool.checks.join(", "))];
+    let told = parts.iter().filter(|(_, names)| !names.is_empty());
+    let told = told.map(|(what, names)| format!("{what}: {names}")).collect::<Vec<_>>().join("; ");
+    match (tool.is_offered, told.as_str()) {
+        (true, "") => format!("offered  {} (no rules)", tool.name),
+        (true, told) => format!("offered  {} ({told})", tool.name),
         (false, _) if tool.is_poisoned => {
             format!(
                 "hidden   {} (its definition reads like an instruction, and the policy says `definitions: hide`)",
