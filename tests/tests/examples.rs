@@ -42,6 +42,36 @@ fn every_example_has_a_session() {
     assert_eq!(named(".yaml"), named(".jsonl"));
 }
 
+/// The policies that the cookbook shows, each with the line where it begins.
+fn shown() -> Vec<(usize, String)> {
+    let text = std::fs::read_to_string(folder().join("../COOKBOOK.md")).unwrap();
+    let mut all = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (at, line) in text.lines().enumerate() {
+        match (&mut open, line) {
+            (None, "```yaml") => open = Some((at + 2, String::new())),
+            (Some(_), "```") => all.extend(open.take()),
+            (Some((_, block)), line) => *block += &format!("{line}\n"),
+            (None, _) => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn every_policy_that_the_cookbook_shows_can_be_used() {
+    let place = tempfile::tempdir().unwrap();
+    let all = shown();
+    assert!(all.len() >= 7, "{}", all.len());
+    for (line, policy) in all {
+        let file = place.path().join(format!("line-{line}.yaml"));
+        std::fs::write(&file, policy).unwrap();
+        let ran = framegate(&["check".to_owned(), file.display().to_string()]);
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success(), "COOKBOOK.md:{line}: {said}{}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
 #[test]
 fn examples_fit_the_real_servers() {
     let Some(peers) = peers() else { return };
