@@ -4,7 +4,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use framegate_guard::json::{Document, Limits};
-use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Snapshot, Step, Stepped};
+use framegate_guard::ledger::{Ended, Ledger, MemoryLedger, SessionKey, Settled, Snapshot, Step, Stepped};
 use framegate_guard::messages::Role;
 use framegate_guard::policy::Policy;
 use framegate_guard::session::{Preparing, Session, Window};
@@ -52,7 +52,10 @@ const TOOL: &str = r#"{"name":"write","inputSchema":{"type":"object","additional
 "note":{"type":"string","maxLength":4000},"tags":{"type":"array","items":{"type":"string"},"maxItems":20},"dry_run":{"type":"boolean"}}}}"#;
 
 fn guard(rules: usize) -> Guard {
-    let text = policy(rules);
+    bound(&policy(rules))
+}
+
+fn bound(text: &str) -> Guard {
     let loaded = Policy::load("bench.yaml", text.as_bytes(), &mut |_| Err("none".to_owned()));
     let policy = loaded.unwrap_or_else(|why| panic!("{why}")).policy;
     let facts = Facts::new(&policy, &BTreeMap::new()).unwrap_or_default();
@@ -93,6 +96,71 @@ fn decide(c: &mut Criterion) {
         });
     }
     group.finish();
+}
+
+/// 20 rules over 10 state variables, of which the call changes half.
+fn stateful() -> Guard {
+    let mut text = "framegate: 1\ntools: { write: { limit: 10000 per hour } }\nstate:\n".to_owned();
+    for n in 0..5 {
+        text += &format!("  b{n}: bool\n");
+    }
+    text += "  i0: int\n  i1: int\n  d: decimal\n  hosts: { type: set, max: 50, combine: union }\nrules:\n";
+    for n in 0..14 {
+        let (b, i) = (n % 5, n % 2);
+        text += &format!(
+            "  - {{ name: r{n}, tools: [write], that: '!state.b{b} || state.i{i} < 1000000 && args.amount <= 100' }}\n"
+        );
+    }
+    for (name, set) in [
+        ("i0", "i0: state.i0 + 1"),
+        ("i1", "i1: state.i0"),
+        ("d", "d: state.d + args.amount"),
+        ("hosts", "hosts: '[args.mode]'"),
+        ("b0", "b0: 'args.amount > 1000'"),
+    ] {
+        text += &format!("  - {{ name: set_{name}, tools: [write], set: {{ {set} }} }}\n");
+    }
+    bound(&text)
+}
+
+/// What the state adds: judged, computed, and reserved in the ledger.
+fn state(c: &mut Criterion) {
+    let guard = stateful();
+    let (session, key) = (Session::default(), SessionKey { principal: "p".into(), name: "s".into() });
+    let ledger = MemoryLedger::default();
+    let arguments = Document::read(
+        r#"{"path":"/work/notes/today.md","amount":12.50,"mode":"append"}"#.into(),
+        &Limits::default(),
+    );
+    let arguments = arguments.unwrap_or_else(|_| Document::empty_object());
+    let mut hour = 0;
+    c.bench_function("decide/20 rules, 10 state variables, decided, sent and settled", |b| {
+        b.iter(|| {
+            hour += 1;
+            let world = At(Instant(1_790_000_000_000_000 + hour * 3_600_000_000));
+            let receipt = ledger.step(&key, &mut |past| {
+                let call = Call { tool: "write", id: None, arguments: black_box(arguments.root()) };
+                let decision = guard.decide(&call, &session, past, &world);
+                assert_eq!(decision.outcome, Outcome::Allow, "{:?}", decision.findings);
+                Step { decision: Arc::new(decision), is_sent: true, record: None }
+            });
+            let sequence = receipt.and_then(Stepped::wait).map_or(0, |receipt| receipt.sequence);
+            ledger.settle(&key, sequence, &Ended::without_answer(Settled::Done))
+        });
+    });
+}
+
+/// A clock that says this.
+struct At(Instant);
+
+impl World for At {
+    fn real_path(&self, path: &str) -> Result<String, Unknown> {
+        Ok(path.to_owned())
+    }
+
+    fn now(&self) -> Result<Instant, Unknown> {
+        Ok(self.0)
+    }
 }
 
 /// A conversation of 100 messages and 100 kB, in which the value that is looked for stands in the first one.
@@ -158,5 +226,5 @@ fn provenance(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decide, provenance);
+criterion_group!(benches, state, decide, provenance);
 criterion_main!(benches);

@@ -280,8 +280,10 @@ impl Agent {
             Ok(returned) => returned.text(),
             Err(error) => error.to_string(),
         };
+        let told = ends::Told { is_error: how == Settled::Failed, text: &text };
+        let is_lost = how == Settled::Lost;
+        self.end(receipt, how, (!is_lost).then_some(&told))?;
         self.heard(receipt, how, text);
-        self.end(receipt, how)?;
         Ok(result?)
     }
 

@@ -1,14 +1,17 @@
 //! A decision: what is to happen to a call, why, and what exactly is sent.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use crate::finding::{Effect, Evidence, Finding, NextStep};
 use crate::json::Value;
+use crate::ledger::Transition;
 use crate::proposal::CallKey;
 use crate::schema::{Change, Edit};
+use crate::state::Noted;
 use crate::store::chain::Hash;
 use crate::world::Answers;
 
@@ -115,6 +118,10 @@ pub struct Decision {
     /// Required arguments that are not there, where nothing else denies the call: instead of being refused it can be
     /// completed by a person ([`crate::Guard::form`]). It is denied as long as it is not.
     pub missing: Vec<String>,
+    /// What the call does to the state of its session once it is sent.
+    pub transition: Option<Arc<Transition>>,
+    /// The state that it met, and the one that it would make; nothing where its policy has none.
+    pub state: Option<Arc<Noted>>,
 }
 
 impl Decision {
@@ -147,6 +154,8 @@ impl Decision {
             approval: None,
             approval_key: String::new(),
             missing: Vec::new(),
+            transition: None,
+            state: None,
         };
         if decision.would != Outcome::Allow {
             decision.approval_key = approval_key(&decision);
@@ -184,6 +193,7 @@ impl Decision {
         self.changes.clear();
         self.approval_key.clear();
         self.missing.clear();
+        (self.transition, self.state) = (None, None);
         self
     }
 

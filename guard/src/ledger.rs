@@ -18,8 +18,15 @@ use std::thread::Thread;
 
 use crate::decision::Decision;
 use crate::proposal::CallKey;
+use crate::state::Kept;
 use crate::store::chain::Hash;
 use crate::store::event::{CallRecord, Event};
+
+mod ended;
+mod past;
+
+pub use ended::{Ended, Said, Settled, StateNote};
+pub use past::{OpenCall, Past, Remembered, Transition};
 
 /// Whose history a call belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,25 +52,31 @@ impl Snapshot<'_> {
         Snapshot { past: None, was_made: false }
     }
 
-    /// A past of which a record says only this: whether the call that is decided again was made before.
+    /// A past of which a record says only this: the state, and whether the call that is decided again was made before.
     #[must_use]
-    pub(crate) fn replayed(was_made: bool) -> Snapshot<'static> {
-        Snapshot { past: None, was_made }
+    pub(crate) fn replayed(past: &Past, was_made: bool) -> Snapshot<'_> {
+        Snapshot { past: Some(past), was_made }
     }
 
     /// Whether this very call ([`Decision::made_as`]) was sent before and is not known to have failed.
     #[must_use]
     pub fn is_made(&self, call: &CallKey) -> bool {
-        self.was_made || self.past.is_some_and(|past| past.made.contains_key(call))
+        self.was_made || self.past.is_some_and(|past| past.is_made(call))
     }
-}
 
-#[derive(Debug, Default)]
-struct Past {
-    /// How many calls with this key were sent and did not fail; never 0.
-    made: HashMap<CallKey, u32>,
-    /// Calls that have not ended, by the step that sent them.
-    open: HashMap<u64, CallKey>,
+    /// The state of a policy, where anything is kept of it.
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        match self.remembered() {
+            Remembered::Native(kept) => Some(kept),
+            Remembered::Nothing => None,
+        }
+    }
+
+    /// What an engine remembers of this session.
+    #[must_use]
+    pub fn remembered(&self) -> &Remembered {
+        self.past.map_or(&Remembered::Nothing, Past::remembered)
+    }
 }
 
 /// What a step adds.
@@ -154,17 +167,6 @@ impl Wake for Unpark {
     }
 }
 
-/// How a call that was sent ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Settled {
-    /// A result that is no error.
-    Done,
-    /// A JSON-RPC error, a result with `isError`, or one that asks for input first: then the call comes again.
-    Failed,
-    /// Cancelled, or the server left: nobody knows whether it ran.
-    Lost,
-}
-
 /// The step could not be committed; the call is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the record could not be written: {0}")]
@@ -190,11 +192,16 @@ pub trait Ledger: Send + Sync {
         self.step(key, &mut |_| step.clone())
     }
 
-    /// A sent call ended.
+    /// A sent call ended. What it gives is what the record of that end says of the state.
     ///
     /// # Errors
     /// [`LedgerFailure`].
-    fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure>;
+    fn settle(
+        &self,
+        key: &SessionKey,
+        sequence: u64,
+        ended: &Ended<'_>,
+    ) -> Result<Option<StateNote>, LedgerFailure>;
 
     /// A call that was to be sent was not: it does not count as made.
     fn undo(&self, key: &SessionKey, sequence: u64);
@@ -224,7 +231,7 @@ pub struct MemoryLedger {
     sequence: AtomicU64,
     inner: Mutex<Inner>,
     /// Steps that were not to wait for a decision which has `inner`: they count from the next one on.
-    apart: Mutex<Vec<(SessionKey, u64, CallKey)>>,
+    apart: Mutex<Vec<(SessionKey, u64, Arc<Decision>)>>,
 }
 
 #[derive(Debug, Default)]
@@ -233,10 +240,8 @@ struct Inner {
 }
 
 impl Inner {
-    fn sent(&mut self, key: &SessionKey, sequence: u64, call: CallKey) {
-        let past = self.past.entry(key.clone()).or_default();
-        *past.made.entry(call).or_default() += 1;
-        past.open.insert(sequence, call);
+    fn sent(&mut self, key: &SessionKey, sequence: u64, decision: &Decision) {
+        self.past.entry(key.clone()).or_default().sent(sequence, decision);
     }
 }
 
@@ -252,7 +257,7 @@ impl MemoryLedger {
         let step = decide(&Snapshot { past: inner.past.get(key), was_made: false });
         let sequence = self.next();
         if step.is_sent {
-            inner.sent(key, sequence, step.decision.made_as);
+            inner.sent(key, sequence, &step.decision);
         }
         then(sequence, step)
     }
@@ -261,7 +266,7 @@ impl MemoryLedger {
     pub fn reserve_apart(&self, key: &SessionKey, step: &Step) -> u64 {
         let sequence = self.next();
         if step.is_sent {
-            self.apart().push((key.clone(), sequence, step.decision.made_as));
+            self.apart().push((key.clone(), sequence, Arc::clone(&step.decision)));
         }
         sequence
     }
@@ -270,14 +275,14 @@ impl MemoryLedger {
         self.sequence.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn apart(&self) -> MutexGuard<'_, Vec<(SessionKey, u64, CallKey)>> {
+    fn apart(&self) -> MutexGuard<'_, Vec<(SessionKey, u64, Arc<Decision>)>> {
         self.apart.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, sequence, call) in self.apart().drain(..) {
-            inner.sent(&key, sequence, call);
+        for (key, sequence, decision) in self.apart().drain(..) {
+            inner.sent(&key, sequence, &decision);
         }
         inner
     }
@@ -298,24 +303,20 @@ impl Ledger for MemoryLedger {
         Ok(Stepped::Committed(Receipt { sequence, decision: step.decision, recorded: None }))
     }
 
-    fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure> {
+    fn settle(
+        &self,
+        key: &SessionKey,
+        sequence: u64,
+        ended: &Ended<'_>,
+    ) -> Result<Option<StateNote>, LedgerFailure> {
         let mut inner = self.lock();
-        let Some(past) = inner.past.get_mut(key) else { return Ok(()) };
-        let Some(call) = past.open.remove(&sequence) else { return Ok(()) };
-        if how == Settled::Failed
-            && let Some(count) = past.made.get_mut(&call)
-        {
-            *count -= 1;
-            if *count == 0 {
-                past.made.remove(&call);
-            }
-        }
-        Ok(())
+        Ok(inner.past.get_mut(key).and_then(|past| past.settle(sequence, ended)))
     }
 
     fn undo(&self, key: &SessionKey, sequence: u64) {
-        // What was never sent is known not to have run, as what failed.
-        let _ = self.settle(key, sequence, Settled::Failed);
+        if let Some(past) = self.lock().past.get_mut(key) {
+            past.undo(sequence);
+        }
     }
 }
 
@@ -342,10 +343,10 @@ mod tests {
         assert_eq!(step(&key, true), (false, 2));
         let (made, second) = step(&key, true);
         assert!(made, "in flight counts");
-        ledger.settle(&key, second, Settled::Failed).unwrap();
-        ledger.settle(&key, second, Settled::Failed).unwrap();
+        ledger.settle(&key, second, &Ended::without_answer(Settled::Failed)).unwrap();
+        ledger.settle(&key, second, &Ended::without_answer(Settled::Failed)).unwrap();
         assert!(step(&key, false).0, "the first one is still on its way");
-        ledger.settle(&key, 2, Settled::Lost).unwrap();
+        ledger.settle(&key, 2, &Ended::without_answer(Settled::Lost)).unwrap();
         assert!(step(&key, false).0, "a lost answer proves nothing");
         let other = SessionKey { principal: "p".into(), name: "t".into() };
         assert!(!step(&other, false).0);
@@ -377,7 +378,7 @@ mod tests {
             is_made
         };
         assert!(is_made());
-        ledger.settle(&key, apart, Settled::Failed).unwrap();
+        ledger.settle(&key, apart, &Ended::without_answer(Settled::Failed)).unwrap();
         assert!(!is_made());
     }
 

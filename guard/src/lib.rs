@@ -25,6 +25,7 @@
 //! | [`permit::Permit`] | proof that one call may be made, once, with these bytes |
 //! | [`Agent`] | all of these together, with functions to call: the place to start |
 //! | [`praxiom::Praxiom`] | a policy of praxiom, run as it is: a machine of its own, without the checks of a [`Guard`] |
+//! | [`state`] | what a policy remembers across calls, and what may be true while calls are under way |
 //! | [`trace::Trace`] | a decision with its inputs, for a record and for [`Guard::replay`] |
 //!
 //! # A decision
@@ -38,7 +39,7 @@
 //!        ├─ its definition, its schema, the policy's own fit ─┐
 //!        ├─ arguments against the schema (repaired if asked) ─┤
 //!        ├─ where their values come from ◄─ the conversation ─┤
-//!        ├─ rules of the policy ◄─ facts, conversation, world ┤ findings
+//!        ├─ rules, invariants ◄─ facts, state, conversation … ┤ findings
 //!        └─ rules in Rust ◄─────── the same ──────────────────┘    │
 //!                                                                  ▼
 //!             any deny ──► deny    else any ask, or unknown ──► ask    else ──► allow ─ committed ─► Permit
@@ -125,6 +126,7 @@
 //! | `no_injected_arguments` | a value that comes only from where somebody also gives instructions | ask |
 //! | `no_instructions_in_tool_outputs` | a tool output that reads like an instruction | ask |
 //! | `no_followed_instructions` | the call does what a tool output asks for | ask |
+//! | `state_overflow` | an effect makes of a state variable what it cannot hold | deny |
 //! | `not_made_before` | the same call, the schema's defaults filled in, again | ask |
 //! | `user_confirmed` | no yes of the user's to a message that names what the call does | deny, or ask |
 //! | `user_asked_to_…` | the user did not ask for it | ask, or deny |
@@ -152,6 +154,8 @@
 //! | phrases of an intent, each | 100, 200 bytes | [`words::PHRASES_MAX`], [`words::PHRASE_BYTES_MAX`] |
 //! | questions to an authorizer, again | 8 | [`authorize::PERTURB_MAX`] |
 //! | work for a schema's defaults | 2 million | [`schema::DEFAULTS_WORK_MAX`] |
+//! | state variables, strings in one, entries of a window | 256, 10,000, 10,000 | [`state::VARIABLES_MAX`], [`state::ITEMS_MAX`], [`state::ENTRIES_MAX`] |
+//! | variables that may be true or false at once, for one rule | 6 | [`state::UNCERTAIN_MAX`] |
 //! | conversation that is kept | 50 messages, 100,000 characters | [`session::Window`] |
 //! | decisions whose end is awaited | 4,096 | [`agent::OPEN_MAX`] |
 //! | passages that read like instructions, bytes read for them | 1,000, 4 MiB and 24 for each byte | [`detect::PASSAGES_MAX`], [`detect::WORK_PER_BYTE`] |
@@ -188,6 +192,7 @@ mod rust_matcher;
 mod rust_rule;
 pub mod schema;
 pub mod session;
+pub mod state;
 pub mod store;
 pub mod text;
 pub mod trace;

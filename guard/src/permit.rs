@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::finding::{Effect, Finding, NextStep};
     use crate::json::Document;
-    use crate::ledger::{MemoryLedger, Settled, Stepped};
+    use crate::ledger::{Ended, MemoryLedger, StateNote, Stepped};
 
     fn decision(effect: Option<Effect>) -> Arc<Decision> {
         let findings = effect.map(|effect| Finding::new("c", effect, NextStep::TellUser, "no"));
@@ -118,8 +118,8 @@ mod tests {
             Ok(Stepped::Committed(Receipt { sequence: 1, decision, recorded: None }))
         }
 
-        fn settle(&self, _: &SessionKey, _: u64, _: Settled) -> Result<(), LedgerFailure> {
-            Ok(())
+        fn settle(&self, _: &SessionKey, _: u64, _: &Ended<'_>) -> Result<Option<StateNote>, LedgerFailure> {
+            Ok(None)
         }
 
         fn undo(&self, _: &SessionKey, _: u64) {}

@@ -44,6 +44,7 @@ mod rules;
 mod scope;
 mod size;
 mod slips;
+mod states;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
@@ -52,7 +53,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 pub use advice::Beside;
-pub use bind::{Bound, BoundDefinition, BoundRule, BoundTool, Listed, Listing};
+pub use bind::{Bound, BoundDefinition, BoundEffect, BoundRule, BoundTool, Listed, Listing};
 pub use check::DEFINITIONS_MAX;
 pub use facts::{Fact, FactKind};
 pub use glob::{Glob, GlobError, Literalness, PATTERN_BYTES_MAX};
@@ -66,9 +67,11 @@ pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
 pub use provenance::Provenance;
 pub use raw::{ENTRIES_MAX, RULE_PATTERNS_MAX};
 pub use rules::{Condition, Definition, Otherwise, Rule};
+pub use states::{Allowance, Effect, Invariant, PER_DAYS_MAX, RuleEffects};
 pub use tree::{FILE_BYTES_MAX, NESTING_MAX, VALUES_MAX};
 
 use problem::Source;
+pub(crate) use read::listed;
 
 /// What happens to tools that no entry under `tools:` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -140,6 +143,8 @@ struct Inner {
     tools: merge::Entries,
     /// In deciding order: those that deny, then those that ask; each group as in the file.
     rules: Vec<Arc<Rule>>,
+    machine: Arc<crate::state::Machine>,
+    invariants: Vec<Arc<Invariant>>,
     /// Of those rules, and of the definitions.
     reads_said: bool,
     methods: Methods,
@@ -150,6 +155,14 @@ struct Inner {
     secrets: crate::form::Secrets,
     /// Where `secrets.ask: true` stands.
     secrets_asked: Option<std::ops::Range<usize>>,
+}
+
+impl Inner {
+    /// Names of the variables that `state:` declares.
+    fn states_of_the_file(&self) -> impl Iterator<Item = &str> {
+        let is_made = |name: &str| self.tools.allowances().any(|allowance| allowance.name == name);
+        self.machine.variables().iter().map(|variable| &*variable.name).filter(move |name| !is_made(name))
+    }
 }
 
 /// A policy and what is odd about it.
@@ -305,6 +318,24 @@ impl Policy {
     #[must_use]
     pub fn rules(&self) -> &[Arc<Rule>] {
         &self.0.rules
+    }
+
+    /// `state:`, and the variables of limits and budgets.
+    #[must_use]
+    pub fn machine(&self) -> &Arc<crate::state::Machine> {
+        &self.0.machine
+    }
+
+    /// `invariants:`
+    #[must_use]
+    pub fn invariants(&self) -> &[Arc<Invariant>] {
+        &self.0.invariants
+    }
+
+    /// Whether the answer of a call may change the state.
+    #[must_use]
+    pub fn reads_answers(&self) -> bool {
+        self.0.rules.iter().any(|rule| !rule.effects.after.is_empty())
     }
 
     /// The rules that name a tool in their `tools:`. Those without `tools:` need its schema: [`Policy::bind`].

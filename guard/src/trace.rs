@@ -5,8 +5,9 @@
 //! which reads it asks. Under the policy of then a replay gives the decision of then; under another one it says
 //! what would have been different.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -15,9 +16,10 @@ use crate::facts::Facts;
 use crate::finding::Finding;
 use crate::guard::{Call, Guard};
 use crate::json::{Document, Fault, Limits, Value};
-use crate::ledger::Snapshot;
+use crate::ledger::{Past, Snapshot};
 use crate::schema::Edit;
 use crate::session::Session;
+use crate::state::Noted;
 use crate::store::chain::hex;
 use crate::world::{Beyond, World};
 
@@ -161,7 +163,9 @@ impl Guard {
         let (facts, lost) = Facts::replayed(self.policy(), &trace.facts);
         let guard = self.as_of(trace, facts);
         let call = Call { tool: &trace.tool, id: trace.call_id.as_deref(), arguments: arguments.root() };
-        let mut decision = guard.decide(&call, &trace.session, &Snapshot::replayed(trace.is_made), world);
+        let past = Past::recorded(trace.decision.state.as_deref());
+        let past = Snapshot::replayed(&past, trace.is_made);
+        let mut decision = guard.decide(&call, &trace.session, &past, world);
         if let Some(approval) = &trace.decision.approval {
             decision = decision.with_approval(approval.clone());
         }
@@ -204,6 +208,7 @@ fn compare(then: &Decision, now: &Decision) -> Vec<Difference> {
     differ("outcome without monitoring", &then.would, &now.would);
     let text = |decision: &Decision| String::from_utf8_lossy(&decision.arguments).into_owned();
     differ("arguments", &text(then), &text(now));
+    states(then, now, &mut differ);
     let edits = |decision: &Decision| format!("{:?}", decision.edits);
     differ("edits", &edits(then), &edits(now));
     let (before, after) = (&then.findings, &now.findings);
@@ -214,6 +219,23 @@ fn compare(then: &Decision, now: &Decision) -> Vec<Difference> {
     let is_new = |finding: &&Finding| !before.iter().any(|other| is_same_check(other, finding));
     found.extend(after.iter().filter(is_new).map(|new| Difference::new(&what(new), "", told(new))));
     found
+}
+
+/// What the call makes of the state: then, and now.
+fn states(then: &Decision, now: &Decision, differ: &mut dyn FnMut(&str, &dyn Display, &dyn Display)) {
+    let none = Noted::default();
+    let (then, now) = (then.state.as_deref().unwrap_or(&none), now.state.as_deref().unwrap_or(&none));
+    let names: BTreeSet<&Arc<str>> = then.after.iter().chain(&now.after).map(|(name, _)| name).collect();
+    for name in names {
+        let of = |noted: &Noted| {
+            noted.after.iter().find(|(other, _)| other == name).map(|(_, belief)| crate::state::short(belief))
+        };
+        let (then, now) = (of(then), of(now));
+        let shown =
+            |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string).unwrap_or_default();
+        // Of a value that is too long for a record only its hash is there, on both sides.
+        differ(&format!("state `{name}`"), &shown(&then), &shown(&now));
+    }
 }
 
 /// A check may find several things: the same one again is told by its reason.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use framegate_guard::json::{Document, Limits};
-use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Snapshot, Step};
+use framegate_guard::ledger::{Ended, Ledger, MemoryLedger, SessionKey, Settled, Snapshot, Step};
 use framegate_guard::messages::Role;
 use framegate_guard::policy::Policy;
 use framegate_guard::policy::provenance::{From, Ground};
@@ -303,10 +303,10 @@ fn a_call_is_made_once_whatever_is_left_out_of_it() {
     // In flight, with the default written out and in another order.
     assert_eq!(step(r#"{"amount":5.0,"to":"A"}"#).1, "ask");
     assert_eq!(step(r#"{"to":"A","amount":6}"#).1, "allow");
-    ledger.settle(&key, first, Settled::Lost).unwrap();
+    ledger.settle(&key, first, &Ended::without_answer(Settled::Lost)).unwrap();
     assert_eq!(step(r#"{"to":"A"}"#).1, "ask", "a lost answer does not prove that nothing ran");
     let (failing, _) = step(r#"{"to":"B"}"#);
-    ledger.settle(&key, failing, Settled::Failed).unwrap();
+    ledger.settle(&key, failing, &Ended::without_answer(Settled::Failed)).unwrap();
     assert_eq!(step(r#"{"to":"B"}"#).1, "allow", "it failed");
 }
 

@@ -165,6 +165,7 @@ impl Recorded {
             latency_us: 1,
             is_unsent: false,
             heard,
+            state: None,
         }));
     }
 }

@@ -24,7 +24,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use framegate_guard::form::Revision;
 use framegate_guard::json::{Document, Limits, Value};
-use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step, Stepped};
+use framegate_guard::ledger::{
+    Ended, Ledger, MemoryLedger, Said, SessionKey, Settled, StateNote, Step, Stepped,
+};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::{Origin, OutputKind, Session};
 use framegate_guard::world::World;
@@ -75,6 +77,8 @@ pub(crate) struct Decided {
     pub(crate) advice: String,
     /// What a person would be asked for, or why not; nothing for a call that lacks nothing, or more.
     pub(crate) asks: Option<String>,
+    /// What its answer made of the state.
+    pub(crate) then: Option<StateNote>,
     /// What a test expects.
     pub(crate) expect: Option<Document>,
 }
@@ -133,7 +137,7 @@ impl Player {
     }
 
     fn decide(&mut self, event: CallEvent) -> Result<Decided, String> {
-        let CallEvent { tool, id, arguments, output, is_error, made, expect } = event;
+        let CallEvent { tool, id, arguments, output, is_error, structured, made, expect } = event;
         let frame = arguments.and_then(|arguments| self.frame(&tool, &arguments));
         let absent = Document::empty_object();
         // Whatever is no object is refused: so is what cannot be read for certain.
@@ -154,11 +158,20 @@ impl Player {
             Step { decision: Arc::new(decision), is_sent, record: None }
         });
         let receipt = receipt.and_then(Stepped::wait).map_err(|failure| failure.to_string())?;
+        let mut then = None;
         let decision = receipt.decision;
         let sent = frame.is_ok().then(|| String::from_utf8_lossy(&decision.arguments).into_owned());
         if made.unwrap_or(decision.outcome == Outcome::Allow) {
+            // Of an answer that the session does not tell nothing is known.
+            let is_told = output.is_some() || is_error.is_some();
+            let is_error = is_error.unwrap_or(false);
             let how = if is_error { Settled::Failed } else { Settled::Done };
-            self.ledger.settle(&self.key, receipt.sequence, how).map_err(|failure| failure.to_string())?;
+            let text = output.as_deref().unwrap_or_default();
+            let structured = structured.map(Arc::new);
+            let answer = is_told.then_some(Told { is_error, text, structured });
+            let ended = Ended { how, answer: answer.as_ref().map(|answer| answer as &dyn Said) };
+            let settled = self.ledger.settle(&self.key, receipt.sequence, &ended);
+            then = settled.map_err(|failure| failure.to_string())?;
             if let Some(output) = output {
                 let kind = if is_error { OutputKind::Error } else { OutputKind::Result };
                 let origin = Origin::new(kind, &tool).called_with(decision.arguments.clone());
@@ -167,7 +180,7 @@ impl Player {
         }
         let (message, advice) = self.said(&decision);
         let asks = self.asks(&decision);
-        Ok(Decided { decision, sent, message, advice, asks, expect })
+        Ok(Decided { decision, sent, message, advice, asks, then, expect })
     }
 
     /// The call as an MCP client would send it, read as the bridge reads it.
@@ -214,6 +227,27 @@ impl Player {
         let summary = self.guard.summary(decision);
         let advice = message.strip_prefix(&summary).unwrap_or_default().trim_start().to_owned();
         (message, advice)
+    }
+}
+
+/// What an answer says, as the session file tells it.
+struct Told<'a> {
+    is_error: bool,
+    text: &'a str,
+    structured: Option<Arc<Document>>,
+}
+
+impl Said for Told<'_> {
+    fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    fn text(&self) -> Arc<str> {
+        self.text.into()
+    }
+
+    fn structured(&self) -> Option<Arc<Document>> {
+        self.structured.clone()
     }
 }
 

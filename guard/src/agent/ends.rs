@@ -4,11 +4,35 @@ use std::sync::Arc;
 
 use super::{Agent, RecordError, Stage};
 use crate::decision::Outcome;
-use crate::json::Value;
-use crate::ledger::{Receipt, Settled, Step};
+use crate::json::{Document, Value};
+use crate::ledger::{Ended, Receipt, Said, Settled, Step};
 use crate::messages::{self, Message, Role};
 use crate::proposal::CallKey;
 use crate::session::{Origin, OutputKind};
+
+/// What a call gave: its output, or its error as text.
+pub(super) struct Told<'a> {
+    pub(super) is_error: bool,
+    pub(super) text: &'a str,
+}
+
+impl Said for Told<'_> {
+    fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    fn text(&self) -> Arc<str> {
+        self.text.into()
+    }
+
+    fn structured(&self) -> Option<Arc<Document>> {
+        None
+    }
+}
+
+fn ended<'a>(how: Settled, answer: Option<&'a Told<'a>>) -> Ended<'a> {
+    Ended { how, answer: answer.map(|answer| answer as &dyn Said) }
+}
 
 impl Agent {
     /// Something was said.
@@ -43,8 +67,9 @@ impl Agent {
     /// [`RecordError`].
     pub fn record(&mut self, receipt: &Receipt, output: Result<&str, &str>) -> Result<(), RecordError> {
         let how = if output.is_ok() { Settled::Done } else { Settled::Failed };
-        self.settle(receipt, how)?;
-        self.heard(receipt, how, output.unwrap_or_else(|error| error).to_owned());
+        let text = output.unwrap_or_else(|error| error);
+        self.settled(receipt, how, Some(&Told { is_error: output.is_err(), text }))?;
+        self.heard(receipt, how, text.to_owned());
         Ok(())
     }
 
@@ -53,13 +78,22 @@ impl Agent {
     /// # Errors
     /// [`RecordError`].
     pub fn settle(&mut self, receipt: &Receipt, how: Settled) -> Result<(), RecordError> {
+        self.settled(receipt, how, None)
+    }
+
+    fn settled(
+        &mut self,
+        receipt: &Receipt,
+        how: Settled,
+        answer: Option<&Told<'_>>,
+    ) -> Result<(), RecordError> {
         if receipt.decision.outcome != Outcome::Allow {
             return Err(RecordError::NotAllowed(receipt.decision.outcome));
         }
         let is_checked =
             self.open.get(&receipt.sequence).is_some_and(|open| matches!(open.stage, Stage::Checked));
         if !is_checked {
-            return self.end(receipt, how);
+            return self.end(receipt, how, answer);
         }
         self.take(receipt, |_| true).ok_or(RecordError::Ended)?;
         // It was made without a step of its own: it gets one now.
@@ -72,13 +106,20 @@ impl Agent {
         let made = made.wait()?;
         self.count(decision.call);
         self.ended(decision.call, how);
-        Ok(self.ledger.settle(&self.key, made.sequence, how)?)
+        self.ledger.settle(&self.key, made.sequence, &ended(how, answer))?;
+        Ok(())
     }
 
-    pub(super) fn end(&mut self, receipt: &Receipt, how: Settled) -> Result<(), RecordError> {
+    pub(super) fn end(
+        &mut self,
+        receipt: &Receipt,
+        how: Settled,
+        answer: Option<&Told<'_>>,
+    ) -> Result<(), RecordError> {
         self.take(receipt, |stage| matches!(stage, Stage::Sent(_))).ok_or(RecordError::Ended)?;
         self.ended(receipt.decision.call, how);
-        Ok(self.ledger.settle(&self.key, receipt.sequence, how)?)
+        self.ledger.settle(&self.key, receipt.sequence, &ended(how, answer))?;
+        Ok(())
     }
 
     fn ended(&mut self, call: CallKey, how: Settled) {

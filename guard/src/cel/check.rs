@@ -84,6 +84,10 @@ impl Check<'_> {
                 None if object.open => Type::Dyn,
                 None => {
                     let names = || object.fields.keys().map(String::as_str);
+                    if matches!(&operand.kind, Kind::Variable(name) if name == "state") {
+                        self.unknown_state(field, span, near(field, names()));
+                        return Type::Dyn;
+                    }
                     let hint = match near(field, names()) {
                         Some(near) => format!("did you mean `{near}`?"),
                         None if object.fields.is_empty() => "it has no members".to_owned(),
@@ -103,6 +107,14 @@ impl Check<'_> {
                 Type::Dyn
             }
         }
+    }
+
+    fn unknown_state(&mut self, name: &str, span: &Range<usize>, near: Option<&str>) {
+        let hint = match near {
+            Some(near) => format!("did you mean `state.{near}`?"),
+            None => format!("declare it: `state: {{ {name}: … }}`"),
+        };
+        self.problem(span, format!("unknown state variable `{name}`"), Some(hint));
     }
 
     fn index(&mut self, operand: &Node, index: &Node) -> Type {

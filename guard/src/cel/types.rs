@@ -102,7 +102,7 @@ impl Type {
     }
 
     /// Whether a value can be of both types.
-    pub(super) fn meets(&self, other: &Type) -> bool {
+    pub(crate) fn meets(&self, other: &Type) -> bool {
         match (self, other) {
             (Type::Dyn, _) | (_, Type::Dyn) => true,
             (Type::List(a), Type::List(b)) => a.meets(b),
@@ -228,6 +228,12 @@ impl Scope {
         let name = name.into();
         self.constants.remove(&name);
         self.variables.insert(name, kind);
+    }
+
+    /// Without this variable.
+    pub fn forget(&mut self, name: &str) {
+        self.constants.remove(name);
+        self.variables.remove(name);
     }
 
     /// The type of a variable.

@@ -199,6 +199,11 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The items of a list of strings; `None` for anything else.
+    pub(crate) fn texts(&self) -> Option<Vec<String>> {
+        self.items()?.map(|item| item.as_str().map(str::to_owned)).collect()
+    }
+
     /// Items of a list; `None` for anything else.
     pub(super) fn items(&self) -> Option<Items<'a>> {
         match self {

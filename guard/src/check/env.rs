@@ -10,6 +10,7 @@ use crate::messages::Conversation;
 use crate::policy::{BoundDefinition, Policy};
 use crate::schema::Schema;
 use crate::session::Session;
+use crate::state::View;
 use crate::world::World;
 
 /// One call, or one other request, as expressions see it.
@@ -27,6 +28,7 @@ pub(crate) struct CallEnv<'a> {
     pub(crate) params: Option<Value<'a>>,
     pub(crate) schema: Option<&'a Schema>,
     pub(crate) facts: &'a Facts,
+    pub(crate) state: Option<&'a View<'a>>,
     pub(crate) session: &'a Session,
     pub(crate) world: &'a dyn World,
     lazy: Lazy<'a>,
@@ -57,6 +59,7 @@ impl<'a> CallEnv<'a> {
             params: None,
             schema: None,
             facts,
+            state: None,
             session,
             world,
             lazy: Lazy::default(),
@@ -95,6 +98,7 @@ impl Env for CallEnv<'_> {
             "method" => cel::Value::text(self.method),
             "params" => cel::Value::Json(self.params?),
             "payload" => cel::Value::text(self.arguments.raw()),
+            "state" => self.state?.whole(),
             "server" => cel::Value::text(self.server),
             "texts" => self.texts(),
             "tool" => cel::Value::text(self.tool),
@@ -104,7 +108,11 @@ impl Env for CallEnv<'_> {
     }
 
     fn member(&self, variable: &str, name: &str) -> Option<cel::Value<'_>> {
-        (variable == "facts").then(|| self.facts.member(name))?
+        match variable {
+            "facts" => self.facts.member(name),
+            "state" => self.state?.member(name),
+            _ => None,
+        }
     }
 
     fn expression(&self, variable: &str, name: &str) -> Option<&Expression> {

@@ -1,6 +1,6 @@
 //! What the rules of one decision may take together.
 
-use crate::cel::{Budget, Env, Expression, Failure, Memo};
+use crate::cel::{Budget, Env, Expression, Failure, Memo, Value};
 
 /// The steps of one decision, and what was learned with them.
 #[derive(Debug)]
@@ -27,15 +27,35 @@ impl<'a> Purse<'a> {
         condition: &'a Expression,
         env: &'a dyn Env,
     ) -> Result<bool, Failure> {
+        self.value(rule, condition, env)?.condition()
+    }
+
+    /// The value of an expression of this rule's.
+    pub(crate) fn value(
+        &mut self,
+        rule: &'a str,
+        expression: &'a Expression,
+        env: &'a dyn Env,
+    ) -> Result<Value<'a>, Failure> {
         let given = self.left.min(Budget::STEPS);
         let mut budget = Budget::new(given);
-        let value = condition.evaluate_knowing(env, &mut budget, &mut self.memo);
+        let value = expression.evaluate_knowing(env, &mut budget, &mut self.memo);
         self.took(rule, given - budget.left());
         match value {
             // Whatever else is wrong with it: it was not evaluated to its end.
             Err(failure) if self.left == 0 => Err(Failure { message: self.spent(), ..failure }),
-            value => value?.condition(),
+            value => value,
         }
+    }
+
+    /// What was learned is so no more: the next expression is evaluated in another state.
+    pub(crate) fn forget(&mut self) {
+        self.memo = Memo::default();
+    }
+
+    /// What is left of these steps, for expressions that read something else.
+    pub(crate) fn rest<'b>(&self) -> Purse<'b> {
+        Purse { left: self.left, ..Purse::default() }
     }
 
     fn took(&mut self, rule: &'a str, steps: u64) {
@@ -56,7 +76,7 @@ impl<'a> Purse<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cel::{Scope, Value};
+    use crate::cel::Scope;
     use crate::world::{NoWorld, World};
 
     struct Nothing;

@@ -7,17 +7,19 @@ use crate::catalogue::Tool;
 use crate::check::arguments::{self, Checked};
 use crate::check::env::CallEnv;
 use crate::check::provenance::{self, Input};
-use crate::check::{confirmed, followed, grounded, injected, instructions, once, rules, tool_values};
+use crate::check::purse::Purse;
+use crate::check::{confirmed, followed, grounded, injected, instructions, once, rules, state, tool_values};
 use crate::decision::{APPROVAL, Decision};
 use crate::finding::{Effect, Finding, NextStep};
 use crate::json::{Document, Value};
 use crate::ledger::Snapshot;
-use crate::policy::{Arguments, Definitions, Mode, ToolOptions};
+use crate::policy::{Arguments, BoundRule, Definitions, Mode, ToolOptions};
 use crate::proposal::CallKey;
 use crate::rust_rule::RuleInput;
 use crate::schema::{Coerced, Schema};
 use crate::session::Session;
-use crate::world::{Recorded, World};
+use crate::state::View;
+use crate::world::{Recorded, Unknown, World};
 
 /// The check that a tool is offered at all.
 const KNOWN_TOOL: &str = "known_tool";
@@ -34,7 +36,8 @@ const POLICY_FITS: &str = "policy_fits";
 const IN_ERROR: &str = "the policy is in error, so nothing can be told for certain: ";
 
 /// The guard's own checks: no rule may be called like one.
-pub(crate) const CHECKS: [&str; 14] = [
+pub(crate) const CHECKS: [&str; 15] = [
+    state::OVERFLOW,
     KNOWN_TOOL,
     TOOL_CERTAIN,
     DEFINITION_CLEAN,
@@ -59,6 +62,7 @@ struct Judged {
     coerced: Option<(Coerced, Document)>,
     /// What it lacks, where that is all that is wrong with its arguments.
     missing: Vec<String>,
+    state: Option<state::Outcome>,
     /// Nothing for a call that is judged no further.
     made_as: Option<CallKey>,
 }
@@ -85,7 +89,7 @@ impl Guard {
         let recorded = Recorded::new(world);
         let mut judged = Judged::default();
         self.judge(call, session, past, &recorded, &mut judged);
-        let Judged { mut findings, coerced, missing, made_as } = judged;
+        let Judged { mut findings, coerced, missing, made_as, state } = judged;
         let monitors = self.is_monitoring() || self.tool_monitors(call.tool);
         if monitors {
             findings.iter_mut().for_each(|finding| finding.monitor = true);
@@ -107,6 +111,9 @@ impl Guard {
         };
         if !decision.findings.iter().any(denies) {
             decision.missing = missing;
+        }
+        if let Some((transition, noted)) = state {
+            (decision.transition, decision.state) = (transition, Some(noted));
         }
         decision.answers = recorded.into_answers();
         decision.policy = self.policy.digest();
@@ -180,7 +187,17 @@ impl Guard {
         let is_read_only = self.is_read_only(call.tool);
         let input = Input { env: &env, options, matchers, are_valid, was_made, is_read_only };
         provenance::check(&input, findings);
-        rules::check(tool.bound.rules_for(decided), &env, are_valid, findings);
+        let machine = self.policy.machine();
+        let has_state = !machine.is_empty() || !self.policy.invariants().is_empty();
+        let now = if machine.reads_time() { world.now() } else { Err(Unknown("it was not asked".into())) };
+        let view = has_state.then(|| View::new(machine, past.kept(), &now));
+        env.state = view.as_ref();
+        let env = env;
+        let rules: Vec<&BoundRule> = tool.bound.rules_for(decided).collect();
+        let mut purse = Purse::default();
+        rules::check(&rules, &env, are_valid, &mut purse, findings);
+        let of = state::Of { server: &self.server, now, are_valid };
+        judged.state = state::check(&rules, &env, of, purse, findings);
         if are_valid {
             let (facts, server, tool) = (&self.facts, &*self.server, call.tool);
             let input = RuleInput { server, tool, arguments: decided, facts, session, world };

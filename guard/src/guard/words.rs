@@ -81,6 +81,17 @@ impl Guard {
         Some(Definition { name: tool, description, schema }.json(shape, rules.as_deref()))
     }
 
+    /// The rules of a tool's calls that have effects on the state.
+    #[must_use]
+    pub fn effects_of(&self, tool: &str) -> Vec<Arc<crate::policy::Rule>> {
+        let bound = match self.tool(tool) {
+            Some(tool) => Some(Arc::clone(&tool.bound)),
+            None => self.policy.bind(&self.server, &crate::policy::Listing::unknown()).0.tool(tool),
+        };
+        let rules = bound.iter().flat_map(|bound| &bound.rules).map(|bound| &bound.rule);
+        rules.filter(|rule| !rule.effects.is_empty()).cloned().collect()
+    }
+
     /// The checks that a tool's calls pass through, in deciding order.
     #[must_use]
     pub fn checks_of(&self, tool: &str) -> Vec<CheckInfo> {
@@ -103,7 +114,8 @@ impl Guard {
             reason: rule.because.clone(),
             on_failure: rule.on_failure(),
         });
-        in_deciding_order(bound.rules.iter().map(rule).chain(own).collect())
+        let demanding = bound.rules.iter().filter(|bound| !bound.rule.has_effects_only);
+        in_deciding_order(demanding.map(rule).chain(own).collect())
     }
 }
 

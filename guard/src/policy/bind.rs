@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::check::{definitions_read, must_be_bool};
 use super::problem::{Problem, sort};
 use super::provenance::misfits;
+use super::states::{Effect, Effected, Scopes, clashes, must_be};
 use super::{Condition, Definition, Policy, Rule, ToolOptions, lint, scope};
 use crate::cel::{Expression, Object, Scope, Type};
 use crate::json;
+use crate::state::{Value, Variable};
 
 /// One tool of a listing.
 #[derive(Debug, Clone, Copy)]
@@ -137,6 +139,32 @@ pub struct BoundRule {
     pub when: Option<Arc<Expression>>,
     /// What must hold.
     pub that: Arc<Expression>,
+    /// What it does to the state when the call is sent.
+    pub set: Vec<BoundEffect>,
+    /// And when its answer is in.
+    pub after: Vec<BoundEffect>,
+}
+
+/// An effect for one tool.
+#[derive(Debug, Clone)]
+pub struct BoundEffect {
+    /// The variable.
+    pub variable: Arc<Variable>,
+    /// What it is to hold.
+    pub value: Arc<Expression>,
+    /// Of an `after` effect: what it holds where no answer comes.
+    pub lost: Option<Value>,
+}
+
+impl BoundEffect {
+    /// As it was checked without a schema.
+    fn as_loaded(effect: &Effect) -> BoundEffect {
+        BoundEffect {
+            variable: Arc::clone(&effect.variable),
+            value: Arc::clone(&effect.value.expression),
+            lost: effect.lost.clone(),
+        }
+    }
 }
 
 /// A definition for one tool.
@@ -247,17 +275,60 @@ impl Binder<'_, '_> {
             self.policy.rules().iter().filter(|rule| self.applies(rule)).cloned().collect();
         let arguments = self.schema.map_or_else(|| Type::map(Type::Dyn), Type::of_schema);
         let types = self.definitions(&rules, &arguments);
-        let scope = scope::of_call(&self.policy.0.scope, arguments, &types);
+        let stated = &self.policy.0.scope;
+        let scopes = Scopes {
+            after: scope::of_answer(stated, arguments.clone()),
+            call: scope::of_call(stated, arguments, &types),
+        };
         for rule in rules {
-            let when = rule.when.as_ref().map(|condition| self.condition(condition, &scope));
-            let that = self.condition(&rule.that, &scope);
-            let (Some(that), Some(when)) = (that, when.map_or(Some(None), |when| when.map(Some))) else {
-                self.bound.broken.insert(rule.name.clone());
-                continue;
-            };
-            self.bound.rules.push(BoundRule { rule, when, that });
+            match self.rule(&rule, &scopes) {
+                Some(bound) => self.bound.rules.push(bound),
+                None => drop(self.bound.broken.insert(rule.name.clone())),
+            }
         }
+        self.effect_conflicts();
         self.undeclared();
+    }
+
+    fn rule(&mut self, rule: &Arc<Rule>, scopes: &Scopes) -> Option<BoundRule> {
+        let when = rule.when.as_ref().map(|condition| self.condition(condition, &scopes.call));
+        let that = self.condition(&rule.that, &scopes.call);
+        let set = self.effects(&rule.effects.set, &scopes.call);
+        let after = self.effects(&rule.effects.after, &scopes.after);
+        let when = when.map_or(Some(None), |when| when.map(Some))?;
+        Some(BoundRule { rule: Arc::clone(rule), when, that: that?, set: set?, after: after? })
+    }
+
+    fn effects(&mut self, effects: &[Effect], scope: &Scope) -> Option<Vec<BoundEffect>> {
+        let bound = |effect: &Effect| {
+            let value = self.compile(&effect.value, scope)?;
+            if let Err(problem) = must_be(&value, &effect.variable) {
+                self.problem(&effect.value, problem);
+                return None;
+            }
+            Some(BoundEffect { variable: Arc::clone(&effect.variable), value, lost: effect.lost.clone() })
+        };
+        // All of them, so that all faults are seen.
+        let bound: Vec<Option<BoundEffect>> = effects.iter().map(bound).collect();
+        bound.into_iter().collect()
+    }
+
+    /// Two rules that are both this tool's and may set one variable to different values.
+    fn effect_conflicts(&mut self) {
+        let effects: [fn(&Rule) -> &[Effect]; 2] = [|rule| &rule.effects.set, |rule| &rule.effects.after];
+        let mut found = Vec::new();
+        for of in effects {
+            let rules = self.bound.rules.iter().map(|bound| &bound.rule);
+            let all: Vec<Effected<'_>> = rules
+                .flat_map(|rule| of(rule).iter().map(|effect| Effected { rule: &rule.name, effect }))
+                .collect();
+            found.extend(clashes(&all, |_, _| true));
+        }
+        for (span, message) in found {
+            let problem = Problem::error(&self.policy.0.source, span, message).about_tool(&self.bound.name);
+            let hint = "spell both the same, or say how they combine: `combine: or`";
+            self.bound.problems.push(problem.hint(hint));
+        }
     }
 
     /// A schema may let arguments through that it does not declare, and servers read such.
@@ -272,11 +343,23 @@ impl Binder<'_, '_> {
             let names: Vec<String> = names.cloned().collect();
             let expression = |condition: &Condition| Arc::clone(&condition.expression);
             let (when, that) = (rule.when.as_ref().map(expression), expression(&rule.that));
-            self.bound.undeclared.push((names, BoundRule { rule: Arc::clone(rule), when, that }));
+            let effects = |effects: &[Effect]| effects.iter().map(BoundEffect::as_loaded).collect();
+            let (set, after) = (effects(&rule.effects.set), effects(&rule.effects.after));
+            let rule = Arc::clone(rule);
+            self.bound.undeclared.push((names, BoundRule { rule, when, that, set, after }));
         }
     }
 
     fn applies(&self, rule: &Rule) -> bool {
+        if let Some(key) = rule.made_of {
+            // One of its own that a more literal entry has takes its place, as with every option.
+            let options = self.bound.options.as_deref();
+            let named = options.and_then(|options| match key {
+                "limit" => options.limit.as_deref(),
+                _ => options.budget.as_deref(),
+            });
+            return named == Some(rule.name.as_str());
+        }
         if !rule.tools.is_empty() {
             return rule.names(self.server, &self.bound.name);
         }

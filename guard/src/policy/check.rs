@@ -14,11 +14,13 @@ use super::provenance::{self, RawContext};
 use super::raw::{File, RawFact, RawPassage, RawRule, ReadFile};
 use super::read::{At, Reader, quoted};
 use super::rules::RuleSpans;
+use super::states::{Allowance, Effect, Effected, Invariant, Scopes, allowance_rule, clashes};
 use super::tree::{self, Key};
 use super::{CallLimits, Condition, Definition, Inner, Loaded, Policy, Rule, lint, scope};
 use crate::cel::{self, Expression, Scope, Type};
 use crate::json::{Document, Kind, Limits};
 use crate::session::Window;
+use crate::state::Machine;
 
 /// Definitions in one file: they may read each other, so this is also how long a chain can be.
 pub const DEFINITIONS_MAX: usize = 64;
@@ -49,8 +51,8 @@ pub(crate) fn load(source: &Arc<Source>, read: &mut ReadFile<'_>) -> Result<Load
     }
 }
 
-struct Checker<'r, 's> {
-    reader: &'r mut Reader<'s>,
+pub(super) struct Checker<'r, 's> {
+    pub(super) reader: &'r mut Reader<'s>,
 }
 
 impl Checker<'_, '_> {
@@ -62,9 +64,12 @@ impl Checker<'_, '_> {
         let facts = self.facts(file.facts);
         let lists = self.lists(&file.lists);
         let common = scope::common(&facts, &lists);
-        let definitions = self.definitions(file.define, &common);
+        let allowances: Vec<Allowance> = allowances_of(&file.tools);
+        let machine = Arc::new(self.machine(&file.states, &allowances));
+        let stated = scope::with_state(common.clone(), &machine);
+        let definitions = self.definitions(file.define, &stated);
         let types = types_of(&definitions);
-        let call = scope::of_call(&common, Type::map(Type::Dyn), &types);
+        let call = scope::of_call(&stated, Type::map(Type::Dyn), &types);
         let request = scope::of_request(&common);
         let language = self.language(file.language);
         let (secrets, secrets_asked) = file.secrets.unwrap_or_default();
@@ -72,7 +77,10 @@ impl Checker<'_, '_> {
         let settings = tools.iter_mut().flat_map(|(_, settings)| settings);
         self.namings(defaults.iter_mut().chain(settings), &call);
         let tools = self.tools(mode, defaults, tools);
-        let rules = self.rules(file.rules, &call);
+        let scopes = Scopes { call, after: scope::of_answer(&stated, Type::map(Type::Dyn)) };
+        let invariants = self.invariants(file.invariants, &scope::of_state(&stated));
+        let raw = file.rules.into_iter().chain(allowances.iter().map(allowance_rule)).collect();
+        let rules = self.rules(raw, &scopes, &machine, &invariants);
         let reads_said =
             provenance::reads_said(rules.iter().map(Arc::as_ref), definitions.iter().map(Arc::as_ref));
         Inner {
@@ -100,7 +108,9 @@ impl Checker<'_, '_> {
             facts,
             lists: Arc::new(lists),
             definitions,
-            scope: common,
+            machine,
+            invariants,
+            scope: stated,
             names,
             secrets,
             secrets_asked,
@@ -139,7 +149,7 @@ impl Checker<'_, '_> {
         Some(Arc::new(document))
     }
 
-    fn document(&mut self, json: &str, span: &Range<usize>) -> Option<Document> {
+    pub(super) fn document(&mut self, json: &str, span: &Range<usize>) -> Option<Document> {
         let document = Document::read(json.to_owned().into(), &Limits::default());
         document
             .map_err(|fault| self.reader.error(span, format!("this value cannot be used: {}", fault.kind)))
@@ -215,7 +225,7 @@ impl Checker<'_, '_> {
         done
     }
 
-    fn compile(&mut self, cel: &Cel, scope: &Scope) -> Option<Expression> {
+    pub(super) fn compile(&mut self, cel: &Cel, scope: &Scope) -> Option<Expression> {
         match Expression::compile(&cel.text, scope) {
             Ok(expression) => Some(expression),
             Err(problems) => {
@@ -226,7 +236,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn condition(&mut self, cel: Cel, scope: &Scope) -> Option<Condition> {
+    pub(super) fn condition(&mut self, cel: Cel, scope: &Scope) -> Option<Condition> {
         let expression = self.compile(&cel, scope)?;
         if let Err(problem) = must_be_bool(&expression) {
             self.reader.problems.push(cel.problem(self.reader.source, problem));
@@ -268,23 +278,68 @@ impl Checker<'_, '_> {
         entries
     }
 
-    fn rules(&mut self, raw: Vec<RawRule>, scope: &Scope) -> Vec<Arc<Rule>> {
+    fn rules(
+        &mut self,
+        raw: Vec<RawRule>,
+        scopes: &Scopes,
+        machine: &Machine,
+        invariants: &[Arc<Invariant>],
+    ) -> Vec<Arc<Rule>> {
         let mut names = BTreeSet::new();
+        for invariant in invariants {
+            if !names.insert(invariant.name.clone()) {
+                let message = format!("a second invariant with the name `{}`", invariant.name);
+                self.reader.error(&invariant.span, message);
+            }
+        }
         let mut rules = Vec::new();
         for (position, raw) in raw.into_iter().enumerate() {
             if !names.insert(raw.name.value.clone()) {
-                let message = format!("a second rule with the name `{}`", raw.name.value);
+                let message = match raw.made_of {
+                    Some((key, _)) => {
+                        format!("`{}` is the name of this {key}'s rule, and taken", raw.name.value)
+                    }
+                    None => format!("a second rule with the name `{}`", raw.name.value),
+                };
                 self.reader.error(&raw.name.span, message);
             }
-            rules.extend(self.rule(position, raw, scope).map(Arc::new));
+            rules.extend(self.rule(position, raw, scopes, machine).map(Arc::new));
         }
+        self.effect_conflicts(&rules);
         rules.sort_by_key(|rule| (rule.otherwise, rule.position));
         rules
     }
 
-    fn rule(&mut self, position: usize, raw: RawRule, scope: &Scope) -> Option<Rule> {
+    /// Two rules whose patterns meet; the others are told apart beside a listing.
+    fn effect_conflicts(&mut self, rules: &[Arc<Rule>]) {
+        let mut steps = Steps::default();
+        let globs: BTreeMap<&str, &[super::Glob]> =
+            rules.iter().map(|rule| (rule.name.as_str(), rule.tools.as_slice())).collect();
+        let globs_of = |rule: &str| globs.get(rule).copied().unwrap_or_default();
+        let mut meet = |first: &str, second: &str| {
+            let pairs = globs_of(first).iter().flat_map(|a| globs_of(second).iter().map(move |b| (a, b)));
+            pairs.into_iter().any(|(a, b)| a.common(b, &mut steps).is_some())
+        };
+        let effects: [fn(&Rule) -> &[Effect]; 2] = [|rule| &rule.effects.set, |rule| &rule.effects.after];
+        for of in effects {
+            let all: Vec<Effected<'_>> = rules
+                .iter()
+                .flat_map(|rule| of(rule).iter().map(|effect| Effected { rule: &rule.name, effect }))
+                .collect();
+            for (span, message) in clashes(&all, &mut meet) {
+                let hint = "spell both the same, or say how they combine: `combine: or`";
+                self.reader.error_hint(&span, message, hint);
+            }
+        }
+    }
+
+    fn rule(&mut self, position: usize, raw: RawRule, scopes: &Scopes, machine: &Machine) -> Option<Rule> {
+        let scope = &scopes.call;
         let when = raw.when.map(|cel| self.condition(cel, scope));
-        let that = self.condition(raw.that, scope);
+        let has_effects_only = raw.that.is_none();
+        let that = raw.that.unwrap_or_else(|| Cel::made("true".to_owned(), raw.name.span.clone()));
+        let that = self.condition(that, scope);
+        let effects = self.effects(raw.effects, machine, scopes);
         let spans = RuleSpans {
             name: raw.name.span,
             tools: raw.tools.iter().map(|glob| glob.span.clone()).collect(),
@@ -302,6 +357,9 @@ impl Checker<'_, '_> {
             because: raw.because,
             advice: raw.advice,
             mode: raw.mode,
+            has_effects_only,
+            effects,
+            made_of: raw.made_of.map(|(key, _)| key),
             spans,
         })
     }
@@ -359,6 +417,16 @@ impl Checker<'_, '_> {
     }
 }
 
+/// The limits and budgets of all entries.
+fn allowances_of(tools: &[(At<super::Glob>, Vec<Setting>)]) -> Vec<Allowance> {
+    let settings = tools.iter().flat_map(|(_, settings)| settings);
+    let allowances = settings.filter_map(|setting| match &setting.value {
+        Set::Limit(allowance) | Set::Budget(allowance) => Some(allowance.clone()),
+        _ => None,
+    });
+    allowances.collect()
+}
+
 /// `context:`, and what a session keeps otherwise.
 fn window(context: &RawContext) -> Window {
     let standard = Window::default();
@@ -372,8 +440,9 @@ fn names(file: &File) -> BTreeMap<(&'static str, String), Range<usize>> {
     let facts = file.facts.iter().map(|(key, _)| ("facts", key));
     let lists = file.lists.iter().map(|(key, _)| ("lists", key));
     let definitions = file.define.iter().map(|(key, _)| ("defs", key));
+    let states = file.states.iter().map(|(key, _)| ("state", key));
     let place = |(variable, key): (&'static str, &Key)| ((variable, key.text.clone()), key.span.clone());
-    facts.chain(lists).chain(definitions).map(place).collect()
+    facts.chain(lists).chain(definitions).chain(states).map(place).collect()
 }
 
 fn kind_word(kind: Kind) -> &'static str {

@@ -26,10 +26,17 @@ pub(crate) fn file(inner: &Inner) -> Vec<Problem> {
         problems.extend(unnamed.take(PROBLEMS_MAX));
     }
     for rule in &inner.rules {
-        if rule.that.cel.text.trim() == "true" {
+        if rule.that.cel.text.trim() == "true" && !rule.has_effects_only {
             problems.push(warn(&rule.that.cel.span, format!("the rule `{}` always holds", rule.name)));
         }
         problems.extend(hidden_tools(inner, rule));
+        if let Some(span) = &rule.effects.undo {
+            let message =
+                format!("a server takes back what `{}` counts by answering with an error", rule.name);
+            let problem = warn(span, message);
+            problems
+                .push(problem.hint("an error does not prove that nothing was done: leave `on_error` out"));
+        }
     }
     if let Some(span) = &inner.secrets_asked {
         let problem = warn(span, "forms will ask for passwords, tokens and the like".into());
@@ -123,6 +130,7 @@ fn never_read(inner: &Inner) -> Vec<Problem> {
     let declared = [
         ("facts", inner.facts.keys().map(String::as_str).collect::<Vec<_>>()),
         ("lists", inner.lists.root().members().map(|(name, _)| name).collect()),
+        ("state", inner.states_of_the_file().collect()),
         ("defs", inner.definitions.iter().map(|definition| definition.name.as_str()).collect()),
     ];
     for (variable, names) in declared {
@@ -147,7 +155,8 @@ pub(super) fn conditions(inner: &Inner) -> Vec<&Condition> {
     let confirms = inner.tools.confirms().flat_map(|confirm| confirm.named.values());
     let named = confirms.filter_map(super::provenance::Naming::condition);
     let definitions = inner.definitions.iter().map(|definition| &definition.value);
-    rules.chain(definitions).chain(ruled).chain(named).collect()
+    let invariants = inner.invariants.iter().map(|invariant| &invariant.that);
+    rules.chain(definitions).chain(ruled).chain(named).chain(invariants).collect()
 }
 
 /// What only a real listing shows.

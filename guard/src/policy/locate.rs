@@ -25,6 +25,11 @@ impl Cel {
         Cel { text: scalar.text.clone(), span, pieces }
     }
 
+    /// One that was made of what stands there.
+    pub(crate) fn made(text: String, span: Range<usize>) -> Cel {
+        Cel { text, span, pieces: Vec::new() }
+    }
+
     /// The file's bytes for bytes of the text; where that cannot be said, the whole scalar's first line.
     pub(crate) fn place(&self, range: &Range<usize>) -> Range<usize> {
         let Some(start) = self.offset(range.start) else { return self.span.clone() };
@@ -40,13 +45,7 @@ impl Cel {
 
     /// A problem of the expression as one of the file.
     pub(crate) fn problem(&self, source: &Arc<Source>, problem: cel::Problem) -> Problem {
-        let later =
-            super::scope::LATER.iter().find(|name| problem.message == format!("unknown variable `{name}`"));
-        let span = self.place(&problem.span);
-        match later {
-            Some(name) => Problem::error(source, span, format!("this build does not know `{name}` yet")),
-            None => Problem::error(source, span, problem.message).hint_maybe(problem.hint),
-        }
+        Problem::error(source, self.place(&problem.span), problem.message).hint_maybe(problem.hint)
     }
 }
 

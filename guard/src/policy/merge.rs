@@ -1,7 +1,7 @@
 //! All entries of `tools:` that match a tool, as one: for each option the most literal entry that sets it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::glob::{Glob, Steps};
@@ -10,6 +10,7 @@ use super::options::{
     Undeclared,
 };
 use super::provenance::{Confirm, Grounds, Instructions, Needs, Provenance, Request, ToolValues};
+use super::states::Allowance;
 
 /// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,11 +21,13 @@ pub(crate) enum Set {
     AskFields(BTreeMap<String, AskField>),
     AskMessage(String),
     AskRequired(Vec<String>),
+    Budget(Allowance),
     Confirm(Option<Confirm>),
     Ground(Grounds),
     Hidden(bool),
     Instructions(Instructions),
     Invisible(InvisibleBy),
+    Limit(Allowance),
     Missing(Missing),
     Mode(Mode),
     Once(bool),
@@ -48,6 +51,8 @@ impl Set {
             Set::AskFields(value) => options.ask.fields.clone_from(value),
             Set::AskMessage(value) => options.ask.message = Some(value.clone()),
             Set::AskRequired(value) => options.ask.required.clone_from(value),
+            Set::Budget(value) => options.budget = Some(value.name.as_str().into()),
+            Set::Limit(value) => options.limit = Some(value.name.as_str().into()),
             Set::Definitions(value) => options.definitions = *value,
             Set::Confirm(value) => provenance.confirm.clone_from(value),
             Set::Ground(value) => provenance.ground.clone_from(value),
@@ -74,6 +79,16 @@ pub(crate) struct Setting {
     pub(crate) key: &'static str,
     pub(crate) value: Set,
     pub(crate) span: Range<usize>,
+}
+
+impl Setting {
+    /// Gives a limit or a budget a name that no other one has: two patterns may be one name in plain letters.
+    pub(crate) fn name_apart(&mut self, names: &mut BTreeSet<String>) {
+        let (Set::Limit(allowance) | Set::Budget(allowance)) = &mut self.value else { return };
+        while !names.insert(allowance.name.clone()) {
+            allowance.name.push('_');
+        }
+    }
 }
 
 /// One entry of `tools:`.
@@ -179,6 +194,14 @@ impl Entries {
 
     fn any_sets(&self, value: &Set) -> bool {
         self.entries.iter().flat_map(|entry| &entry.settings).any(|setting| setting.value == *value)
+    }
+
+    /// Every limit and budget.
+    pub(crate) fn allowances(&self) -> impl Iterator<Item = &Allowance> {
+        self.entries.iter().flat_map(|entry| &entry.settings).filter_map(|setting| match &setting.value {
+            Set::Limit(allowance) | Set::Budget(allowance) => Some(allowance),
+            _ => None,
+        })
     }
 
     /// Every `confirm` that is set.

@@ -173,6 +173,10 @@ pub struct ToolOptions {
     pub ask: Ask,
     /// See [`Provenance`].
     pub provenance: Provenance,
+    /// The rule that its `limit` stands for.
+    pub limit: Option<Arc<str>>,
+    /// The rule that its `budget` stands for.
+    pub budget: Option<Arc<str>>,
 }
 
 impl ToolOptions {

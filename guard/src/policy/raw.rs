@@ -1,5 +1,6 @@
 //! The file as it was typed: every key known, every value of the right type, nothing compared yet.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::options::{
 use super::provenance::{self, RawContext};
 use super::read::{At, Fields, Keys, Reader};
 use super::rules::Otherwise;
+use super::states::{self, RawEffects, RawInvariant, RawVariable};
 use super::tree::{Key, Node, Value};
 use super::{CallLimits, Surface, Unnamed, asks, size, slips};
 use crate::form::Secrets;
@@ -38,6 +40,8 @@ const OPTIONS: &[&str] = &[
     "remember",
     "missing",
     "ask",
+    "limit",
+    "budget",
 ];
 /// Those of them that may stand at the top of the file too.
 const AT_THE_TOP: [&str; 5] = ["arguments", "undeclared", "invisible", "approve", "definitions"];
@@ -66,8 +70,10 @@ const FILE: Keys = Keys {
         "methods",
         "server_requests",
         "secrets",
+        "state",
+        "invariants",
     ],
-    later: &[&["state", "invariants", "authorizer", "program"], LATER_OPTIONS],
+    later: &[&["authorizer", "program"], LATER_OPTIONS],
     more: &[],
 };
 const TOOL: Keys =
@@ -77,12 +83,12 @@ const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
 const RULE: Keys = Keys {
     what: "a rule",
     known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode"],
-    later: &[&["set"]],
-    more: &[],
+    later: &[],
+    more: &states::RULE_KEYS,
 };
 const RULING: Keys = Keys::known("a ruling", &["that", "because", "otherwise"]);
 
-const MODES: &[(&str, Mode)] = &[("enforce", Mode::Enforce), ("monitor", Mode::Monitor)];
+pub(crate) const MODES: &[(&str, Mode)] = &[("enforce", Mode::Enforce), ("monitor", Mode::Monitor)];
 const APPROVE: &[(&str, Approve)] = &[("client", Approve::Client), ("terminal", Approve::Terminal)];
 const DEFINITIONS: &[(&str, Definitions)] = &[
     ("report", Definitions::Report),
@@ -112,6 +118,8 @@ pub(crate) struct File {
     pub(crate) defaults: Vec<Setting>,
     pub(crate) tools: Vec<(At<Glob>, Vec<Setting>)>,
     pub(crate) rules: Vec<RawRule>,
+    pub(crate) states: Vec<(Key, RawVariable)>,
+    pub(crate) invariants: Vec<RawInvariant>,
     pub(crate) methods: Vec<(Key, RawPassage)>,
     pub(crate) server_requests: Vec<(Key, RawPassage)>,
     /// `secrets:`, and where it says `ask: true`.
@@ -130,11 +138,15 @@ pub(crate) struct RawRule {
     pub(crate) name: At<String>,
     pub(crate) tools: Vec<At<Glob>>,
     pub(crate) when: Option<Cel>,
-    pub(crate) that: Cel,
+    /// Nothing in a rule that has effects only.
+    pub(crate) that: Option<Cel>,
     pub(crate) otherwise: Otherwise,
     pub(crate) because: String,
     pub(crate) advice: Option<String>,
     pub(crate) mode: Mode,
+    pub(crate) effects: RawEffects,
+    /// The limit or budget that it was made of.
+    pub(crate) made_of: Option<(&'static str, Range<usize>)>,
 }
 
 #[derive(Debug)]
@@ -175,6 +187,8 @@ impl Reader<'_> {
         file.secrets = self.secrets(&fields);
         file.tools = self.tools(&fields, read);
         file.rules = self.rules(&fields);
+        file.states = self.states(&fields);
+        file.invariants = self.invariants(&fields);
         file.methods = self.named(&fields, "methods", |reader, _, node| reader.passage(node));
         file.server_requests = self.named(&fields, "server_requests", |reader, _, node| reader.passage(node));
         Some(file)
@@ -228,7 +242,7 @@ impl Reader<'_> {
     }
 
     /// The members of a mapping of the author's own names, each read by `one`.
-    fn named<T>(
+    pub(crate) fn named<T>(
         &mut self,
         fields: &Fields<'_>,
         key: &str,
@@ -247,14 +261,14 @@ impl Reader<'_> {
         members.iter().take(ENTRIES_MAX).cloned().collect()
     }
 
-    fn few(&mut self, span: &Range<usize>, key: &str, count: usize) {
+    pub(crate) fn few(&mut self, span: &Range<usize>, key: &str, count: usize) {
         if count > ENTRIES_MAX {
             self.error(&(span.start..span.start), format!("more than {ENTRIES_MAX} entries under `{key}`"));
         }
     }
 
     /// Whether an expression can use the name.
-    fn identifier(&mut self, key: &Key) -> bool {
+    pub(crate) fn identifier(&mut self, key: &Key) -> bool {
         const RESERVED: [&str; 4] = ["true", "false", "null", "in"];
         let starts = key.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         let word = key.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -299,7 +313,7 @@ impl Reader<'_> {
         Some(RawFact { kind, default, one_of })
     }
 
-    fn json_at(&mut self, node: &Node) -> Option<At<String>> {
+    pub(crate) fn json_at(&mut self, node: &Node) -> Option<At<String>> {
         Some(At { value: self.json(node)?, span: node.span.clone() })
     }
 
@@ -310,6 +324,11 @@ impl Reader<'_> {
             && let Some(options) = self.fields(node, &TOOL)
         {
             settings = self.settings(&options, read);
+            for key in states::OPTIONS {
+                let Some((name, _)) = options.member(key) else { continue };
+                let message = format!("`{key}` counts the calls of one entry");
+                self.error_hint(&name.span, message, "write it under `tools`, for instance for `\"*\"`");
+            }
         }
         for key in AT_THE_TOP {
             let Some((name, node)) = fields.member(key) else { continue };
@@ -322,7 +341,8 @@ impl Reader<'_> {
     }
 
     fn settings(&mut self, fields: &Fields<'_>, read: &mut ReadFile<'_>) -> Vec<Setting> {
-        let own = OPTIONS.iter().filter(|key| !asks::OPTIONS.contains(key));
+        let is_own = |key: &&&str| !asks::OPTIONS.contains(key) && !states::OPTIONS.contains(key);
+        let own = OPTIONS.iter().filter(is_own);
         let keys = own.filter_map(|key| Some((*key, fields.get(key)?)));
         let mut settings: Vec<Setting> =
             keys.filter_map(|(key, node)| self.setting(key, node, read)).collect();
@@ -398,7 +418,8 @@ impl Reader<'_> {
     }
 
     fn tools(&mut self, fields: &Fields<'_>, read: &mut ReadFile<'_>) -> Vec<(At<Glob>, Vec<Setting>)> {
-        let mut tools = Vec::new();
+        let mut tools: Vec<(At<Glob>, Vec<Setting>)> = Vec::new();
+        let mut names = BTreeSet::new();
         if let Some(node) = fields.get("tools")
             && let Some(hint) = slips::of_tools(node)
         {
@@ -413,10 +434,14 @@ impl Reader<'_> {
                 self.expected_hint("the tool's options", &node, Some(slips::of_options(word).to_owned()));
                 continue;
             }
-            let options = self.fields(&node, &TOOL).map(|options| self.settings(&options, read));
-            if let (Some(glob), Some(options)) = (glob, options) {
-                tools.push((At { value: glob, span: key.span }, options));
+            let Some(options) = self.fields(&node, &TOOL) else { continue };
+            let mut settings = self.settings(&options, read);
+            let Some(glob) = glob else { continue };
+            settings.extend(self.allowances((&glob, &key.span), &options));
+            for setting in &mut settings {
+                setting.name_apart(&mut names);
             }
+            tools.push((At { value: glob, span: key.span }, settings));
         }
         tools
     }
@@ -461,7 +486,12 @@ impl Reader<'_> {
         let name = self.required(&fields, "name").and_then(|node| self.rule_name(node));
         let tools = fields.get("tools").map(|node| self.globs(node)).unwrap_or_default();
         let when = fields.get("when").map(|node| self.cel(node));
-        let that = self.required(&fields, "that").and_then(|node| self.cel(node));
+        let effects = self.effects(&fields);
+        // What has effects need demand nothing.
+        let that = match fields.get("that") {
+            None if !effects.is_empty() => Some(None),
+            _ => self.required(&fields, "that").and_then(|node| self.cel(node)).map(Some),
+        };
         let otherwise = fields.get("otherwise").map(|node| self.choice(node, OTHERWISE));
         let because = fields.get("because").map(|node| self.words(node, "a reason for people"));
         let advice = fields.get("advice").map(|node| self.words(node, "advice for the model"));
@@ -475,10 +505,12 @@ impl Reader<'_> {
             because: flat(because)?.map(|at| at.value).unwrap_or_default(),
             advice: flat(advice)?.map(|at| at.value),
             mode: flat(mode)?.map(|at| at.value).unwrap_or_default(),
+            effects,
+            made_of: None,
         })
     }
 
-    fn required<'n>(&mut self, fields: &Fields<'n>, key: &str) -> Option<&'n Node> {
+    pub(crate) fn required<'n>(&mut self, fields: &Fields<'n>, key: &str) -> Option<&'n Node> {
         let found = fields.get(key);
         if found.is_none() {
             let at = fields.span.start..fields.span.start;
@@ -488,7 +520,7 @@ impl Reader<'_> {
     }
 
     /// A rule's name appears in records and beside the names of the other checks.
-    fn rule_name(&mut self, node: &Node) -> Option<At<String>> {
+    pub(crate) fn rule_name(&mut self, node: &Node) -> Option<At<String>> {
         let name = self.words(node, "a name")?;
         let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if !name.value.chars().all(fine) || name.value.len() > 128 {

@@ -37,6 +37,12 @@ pub struct Rule {
     pub advice: Option<String>,
     /// Its own mode; the tool's counts as well, and monitor wins.
     pub mode: Mode,
+    /// It demands nothing: [`Rule::that`] is `true`.
+    pub has_effects_only: bool,
+    /// What it does to the state.
+    pub effects: super::RuleEffects,
+    /// `limit` or `budget`, where it was made of one.
+    pub made_of: Option<&'static str>,
     /// Where the patterns of `tools` and the name stand.
     pub(crate) spans: RuleSpans,
 }
@@ -55,7 +61,7 @@ impl Rule {
     }
 
     pub(crate) fn conditions(&self) -> impl Iterator<Item = &Condition> {
-        self.when.iter().chain(std::iter::once(&self.that))
+        self.when.iter().chain(std::iter::once(&self.that)).chain(self.effects.conditions())
     }
 }
 

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::facts::Fact;
 use crate::cel::{Field, Object, Scope, Type, Value};
 use crate::json::Document;
-
-/// Names of later versions: an expression that uses one is told so.
-pub(crate) const LATER: [&str; 1] = ["state"];
+use crate::state::{Machine, result_type};
 
 /// What every expression may use.
 pub(crate) fn common(facts: &BTreeMap<String, Fact>, lists: &Document) -> Scope {
@@ -36,6 +34,29 @@ pub(crate) fn of_call(common: &Scope, arguments: Type, definitions: &BTreeMap<St
         .with("payload", Type::String)
         .with("texts", Type::list(Type::String))
         .with("tool", Type::String)
+}
+
+/// `state`, as these variables are.
+pub(crate) fn with_state(scope: Scope, machine: &Machine) -> Scope {
+    let fields = machine.variables().iter().map(|variable| (variable.name.to_string(), variable.kind.cel()));
+    scope.with("state", Type::object(fields))
+}
+
+/// What an `after` effect may use: the call, its answer, and the state as it is then. What was said before the call
+/// is another question than what its answer makes of the state.
+pub(crate) fn of_answer(stated: &Scope, arguments: Type) -> Scope {
+    let mut scope = stated.clone().with("args", arguments).with("tool", Type::String);
+    scope.forget("conversation");
+    scope.forget("user_request");
+    scope.with("result", result_type())
+}
+
+/// What an invariant may use: the state, and no call.
+pub(crate) fn of_state(stated: &Scope) -> Scope {
+    let mut scope = stated.clone().with("tool", Type::String);
+    scope.forget("conversation");
+    scope.forget("user_request");
+    scope
 }
 
 /// What a ruling over another request may use.

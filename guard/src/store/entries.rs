@@ -10,7 +10,7 @@ use super::content;
 use super::entry::Entry;
 use super::event::{
     ApprovalRecord, CallRecord, CloseRecord, EndRecord, FrameRecord, FrameSent, HeardRecord, How,
-    MethodRecord, Peer, Sent,
+    MethodRecord, Peer, Sent, StateRecord,
 };
 use super::keep::Keep;
 use crate::decision::{Decision, Outcome};
@@ -168,6 +168,7 @@ fn beside(entry: Entry, call: &CallRecord, keep: Keep) -> Entry {
         ("answers", content::answers(&decision.answers)),
         ("changes", content::changes(decision)),
         ("approval", decision.approval.as_ref().map(content::approval)),
+        ("state", decision.state.as_deref().map(crate::state::noted)),
     ];
     for (field, value) in about {
         if let Some(value) = value {
@@ -211,6 +212,21 @@ struct Fault {
 
 /// `end`, of the call with this number.
 pub(super) fn end(end: &EndRecord, session: u64, call: u64, keep: Keep) -> Entry {
+    let entry = ended(end, session, call, keep);
+    keep.add_some(entry, "state", end.state.clone())
+}
+
+/// `state`, of the call with this number: what its answer made of the state, where its `end` was written before.
+pub(super) fn state(state: &StateRecord, session: u64, call: Option<u64>, keep: Keep) -> Entry {
+    let entry = Entry::new("state").number("session", session);
+    let entry = match call {
+        Some(call) => entry.number("call", call),
+        None => entry,
+    };
+    keep.add(entry, "state", state.state.clone())
+}
+
+fn ended(end: &EndRecord, session: u64, call: u64, keep: Keep) -> Entry {
     let entry = Entry::new("end").number("session", session).number("call", call).text("how", end.how.name());
     let Some(frame) = &end.frame else {
         let entry = if end.is_unsent { entry.text("sent", "no") } else { entry };

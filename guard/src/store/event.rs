@@ -28,6 +28,8 @@ pub enum Event {
     Heard(HeardRecord),
     /// A request that is no call was refused by a ruling.
     Method(MethodRecord),
+    /// The state changed with an answer whose end is in the record already.
+    State(StateRecord),
 }
 
 /// Which side a frame came from, or stands beside.
@@ -225,14 +227,34 @@ pub struct EndRecord {
     pub is_unsent: bool,
     /// The running number under which its output went into the session's conversation.
     pub heard: Option<u64>,
+    /// What the answer made of the state ([`crate::ledger::StateNote`]).
+    pub state: Option<Bytes>,
 }
 
 impl EndRecord {
     /// Of a call that got no answer.
     #[must_use]
     pub fn new(step: u64, how: How, latency_us: u64) -> EndRecord {
-        EndRecord { step, how, frame: None, out: None, latency_us, is_unsent: false, heard: None }
+        EndRecord {
+            step,
+            how,
+            frame: None,
+            out: None,
+            latency_us,
+            is_unsent: false,
+            heard: None,
+            state: None,
+        }
     }
+}
+
+/// The state changed with an answer.
+#[derive(Debug, Clone)]
+pub struct StateRecord {
+    /// The call's step in the ledger.
+    pub step: u64,
+    /// See [`EndRecord::state`].
+    pub state: Bytes,
 }
 
 /// A frame with a row of its own that is no call.

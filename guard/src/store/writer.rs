@@ -205,9 +205,16 @@ impl Writer {
             Event::Frame(frame) => entries::frame(frame, session, self.keep),
             Event::Heard(message) => entries::message(message, session, self.keep),
             Event::Method(method) => entries::method(method, session, self.keep),
+            Event::State(state) => entries::state(state, session, self.known_call(state.step), self.keep),
         };
         to.append(&with_flow(entry, flow), time)?;
         Ok(())
+    }
+
+    /// The record of a call, also of one that ended just now.
+    fn known_call(&self, step: u64) -> Option<u64> {
+        let ended = || self.closed.iter().rev().find(|(closed, _)| *closed == step).map(|(_, call)| *call);
+        self.open.get(&step).copied().or_else(ended)
     }
 
     /// The record of a call that nothing more is to come of.

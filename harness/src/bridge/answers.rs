@@ -16,8 +16,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::annotate::annotate;
+use super::answered::Answered;
 use super::beside::is_beside;
-use super::calls::REFUSED;
+use super::calls::{ON_THREAD_BYTES_MAX, REFUSED};
 use super::elicitations;
 use super::listing;
 use super::shared::{Bridge, Inner, Sent};
@@ -85,12 +86,16 @@ impl Bridge {
             });
         }
         match request.method() {
-            "tools/call" => {
-                let verdict = self.asks_for_input(request, frame);
-                let annotates = self.inner.annotates && matches!(verdict, Verdict::Forward);
-                let edits = self.inner.call_answered(request, frame, annotates);
-                return edits.map_or(verdict, Verdict::Replace);
+            "tools/call" if self.inner.reads_much(request, frame) => {
+                let bridge = Bridge { inner: Arc::clone(&self.inner) };
+                let (request, frame) = (request.clone(), frame.clone());
+                // The next call may depend on it, and the client sends that when it has read this one.
+                return Hold::verdict(HoldKind::Machine, async move {
+                    let read = tokio::task::spawn_blocking(move || bridge.call_answer(&request, &frame));
+                    read.await.unwrap_or(Verdict::Forward)
+                });
             }
+            "tools/call" => return self.call_answer(request, frame),
             "initialize" => {
                 self.inner.note_capabilities(frame);
                 self.inner.note_client(request, frame);
@@ -113,6 +118,13 @@ impl Bridge {
         self.asks_for_input(request, frame)
     }
 
+    fn call_answer(&self, request: &Request, frame: &Frame) -> Verdict {
+        let verdict = self.asks_for_input(request, frame);
+        let annotates = self.inner.annotates && matches!(verdict, Verdict::Forward);
+        let edits = self.inner.call_answered(request, frame, annotates);
+        edits.map_or(verdict, Verdict::Replace)
+    }
+
     /// Whether [`Bridge::server_answer`] looks inside this answer. What it finds at the ends of one is
     /// the same where its inside is broken.
     pub(super) fn reads_server_answer(&self, request: &Request, frame: &Frame) -> bool {
@@ -123,6 +135,7 @@ impl Bridge {
                 let has_schema = sent.is_some_and(|sent| guard.has_output_schema(&sent.tool));
                 frame.len() <= HANDLE_BYTES_MAX
                     || self.inner.annotates
+                    || guard.policy().reads_answers()
                     || guard.reads_conversation()
                     || (has_schema && frame.len() <= OUTPUT_BYTES_MAX)
             }
@@ -196,6 +209,16 @@ impl Bridge {
 }
 
 impl Inner {
+    /// Whether the state depends on all that a large answer says: reading it would hold up the pump.
+    fn reads_much(&self, request: &Request, frame: &Frame) -> bool {
+        let after = |sent: &Sent| {
+            let transition = sent.receipt.as_ref()?.decision.transition.clone()?;
+            Some(transition.reads_answer())
+        };
+        frame.len() > ON_THREAD_BYTES_MAX
+            && self.open().get(&request.head().ticket).and_then(after).unwrap_or_default()
+    }
+
     /// What the server offers besides tools.
     fn note_capabilities(&self, frame: &Frame) {
         let result = Answer::read(frame.body()).and_then(|answer| answer.result);
@@ -236,7 +259,7 @@ impl Inner {
             let reads = self.guard().reads_conversation();
             let heard =
                 reads.then(|| self.heard(self.origin(&sent, ended(&outcome).1), text_of(frame))).flatten();
-            self.note_end(&sent, How::Task, Some((frame, edits.as_ref())), heard);
+            self.note_end(&sent, How::Task, Some((frame, edits.as_ref())), heard, None);
             self.said_of_task(&sent.tool, frame);
             let mut tasks = self.tasks();
             if tasks.len() < TASKS_MAX {
@@ -245,7 +268,8 @@ impl Inner {
             return edits;
         }
         let (settled, how) = ended(&outcome);
-        let sent = self.settle(request.head().ticket, settled)?;
+        let answer = Answered::new(frame, settled == Settled::Failed);
+        let (sent, state) = self.settle(request.head().ticket, settled, Some(answer))?;
         let approval = sent.receipt.as_ref().and_then(|receipt| receipt.decision.approval.clone());
         // Its ends alone do not always tell that an answer asks for input (Python puts two long members before
         // `resultType`), so that of an approved or completed call is read.
@@ -255,7 +279,7 @@ impl Inner {
         let how = if asks { How::Asks } else { how };
         let edits = edits(&sent);
         let heard = self.output(&sent, how, frame);
-        self.note_end(&sent, how, Some((frame, edits.as_ref())), heard);
+        self.note_end(&sent, how, Some((frame, edits.as_ref())), heard, state);
         edits
     }
 
@@ -283,9 +307,10 @@ impl Inner {
         // Polled again and again: the output counts once.
         self.tasks().remove(&task);
         let (settled, how) = ended(&outcome(frame.body()));
-        self.settle_step(sent.sequence, settled);
+        let answer = Answered::new(frame, settled == Settled::Failed);
+        let state = self.settle_step(sent.sequence, settled, Some(answer));
         let heard = self.output(&sent, how, frame);
-        self.note_end(&sent, how, Some((frame, None)), heard);
+        self.note_end(&sent, how, Some((frame, None)), heard, state);
         self.told_outcome(frame);
         self.said_of_task(&sent.tool, frame);
         true
@@ -327,10 +352,7 @@ impl Inner {
 
     /// Where the output of a call comes from: the same is put together from its record.
     fn origin(&self, sent: &Sent, how: How) -> Origin {
-        let kind = match how {
-            How::Error | How::ToolError => OutputKind::Error,
-            _ => OutputKind::Result,
-        };
+        let kind = if is_failed(how) { OutputKind::Error } else { OutputKind::Result };
         let arguments = sent.receipt.as_ref().map(|receipt| receipt.decision.arguments.clone());
         let origin = Origin::new(kind, &sent.tool).read_only(self.guard().is_read_only(&sent.tool));
         Origin { arguments, ..origin }
@@ -468,6 +490,11 @@ fn ended(outcome: &str) -> (Settled, How) {
     }
 }
 
+/// Whether an answer says that its call failed.
+fn is_failed(how: How) -> bool {
+    matches!(how, How::Error | How::ToolError)
+}
+
 fn task_id(frame: &Frame, outcome: &str) -> Option<String> {
     if outcome != "task" && frame.len() > HANDLE_BYTES_MAX {
         return None;
@@ -504,8 +531,13 @@ fn task_outcome(result: &RawValue) -> Option<&RawValue> {
     task.id.and(task.result)
 }
 
+/// The `structuredContent` of a result, as it is written.
+pub(super) fn structured_of(body: &[u8]) -> Option<&str> {
+    result_of(body)?.structured.map(RawValue::get)
+}
+
 /// All that an answer says, as the session keeps it.
-fn text_of(frame: &Frame) -> String {
+pub(super) fn text_of(frame: &Frame) -> String {
     said(frame, heard_error, heard_text)
 }
 

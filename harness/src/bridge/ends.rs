@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use framegate_guard::ledger::Settled;
-use framegate_guard::store::event::{self, EndRecord, Event};
+use framegate_guard::ledger::{Settled, StateNote};
+use framegate_guard::store::event::{self, EndRecord, Event, StateRecord};
 use framegate_pump::{Edits, Ended, Frame, Request, Ticket};
 
+use super::answered::{Answered, ended};
 use super::shared::{Bridge, Inner, Sent};
 use crate::calls::Level;
 
@@ -16,8 +17,8 @@ impl Bridge {
     pub(super) fn call_ended(&self, request: &Request, how: Ended) {
         if request.method() == "tools/call" {
             let settled = if how == Ended::TooLong { Settled::Done } else { Settled::Lost };
-            if let Some(sent) = self.inner.settle(request.head().ticket, settled) {
-                self.inner.note_end(&sent, how_ended(how), None, None);
+            if let Some((sent, state)) = self.inner.settle(request.head().ticket, settled, None) {
+                self.inner.note_end(&sent, how_ended(how), None, None, state);
             }
         }
     }
@@ -61,25 +62,44 @@ impl Inner {
         self.deciding.load(Ordering::Relaxed) > 0
     }
 
-    pub(super) fn settle(self: &Arc<Self>, ticket: Ticket, how: Settled) -> Option<Sent> {
+    /// A call that was sent got this answer, or none. What it made of the state, as far as that is known by now.
+    pub(super) fn settle(
+        self: &Arc<Self>,
+        ticket: Ticket,
+        how: Settled,
+        answer: Option<Answered>,
+    ) -> Option<(Sent, Option<StateNote>)> {
         let sent = self.open().remove(&ticket)?;
-        self.settle_step(sent.sequence, how);
-        Some(sent)
+        let note = self.settle_step(sent.sequence, how, answer);
+        Some((sent, note))
     }
 
     /// The pump must not wait for a ledger that a decision holds.
-    pub(super) fn settle_step(self: &Arc<Self>, sequence: u64, how: Settled) {
+    /// What it did to the state then has a record of its own: the call's end must not wait, for other records count on it.
+    pub(super) fn settle_step(
+        self: &Arc<Self>,
+        sequence: u64,
+        how: Settled,
+        answer: Option<Answered>,
+    ) -> Option<StateNote> {
         if !self.is_deciding() {
-            return self.settle_now(sequence, how);
+            return self.settle_now(sequence, how, answer.as_ref());
         }
         let inner = Arc::clone(self);
-        tokio::task::spawn_blocking(move || inner.settle_now(sequence, how));
+        tokio::task::spawn_blocking(move || {
+            if let Some(StateNote(state)) = inner.settle_now(sequence, how, answer.as_ref()) {
+                inner.ledger.note(Event::State(StateRecord { step: sequence, state: state.into() }));
+            }
+        });
+        None
     }
 
-    fn settle_now(&self, sequence: u64, how: Settled) {
-        if let Err(failure) = self.ledger.settle(&self.key, sequence, how) {
+    fn settle_now(&self, sequence: u64, how: Settled, answer: Option<&Answered>) -> Option<StateNote> {
+        let settled = self.ledger.settle(&self.key, sequence, &ended(how, answer));
+        settled.unwrap_or_else(|failure| {
             self.log.say(Level::Error, &failure.to_string());
-        }
+            None
+        })
     }
 
     /// A step that was to be sent was not.
@@ -101,6 +121,7 @@ impl Inner {
         how: event::How,
         answer: Option<(&Frame, Option<&Edits>)>,
         heard: Option<u64>,
+        state: Option<StateNote>,
     ) {
         let out = answer.and_then(|(frame, edits)| edits?.apply(frame).ok());
         self.ledger.note(Event::End(EndRecord {
@@ -108,6 +129,7 @@ impl Inner {
             out: out.map(Frame::into_bytes),
             is_unsent: how == event::How::Cancelled && !sent.is_out,
             heard,
+            state: state.map(|StateNote(state)| state.into()),
             ..EndRecord::new(sent.sequence, how, micros(sent.since))
         }));
     }
@@ -184,7 +206,7 @@ mod tests {
         let since = Instant::now();
         let sent = Sent { sequence: 1, tool: "t".into(), since, is_out: true, receipt: None, fill: None };
         inner.open().insert(Ticket(1), sent);
-        assert!(inner.settle(Ticket(1), Settled::Done).is_some());
+        assert!(inner.settle(Ticket(1), Settled::Done, None).is_some());
         assert!(since.elapsed() < Duration::from_secs(1));
         let_go.send(()).unwrap();
         deciding.join().unwrap().unwrap();

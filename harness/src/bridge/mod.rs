@@ -19,6 +19,7 @@
 //! before waits, alone, for that. In *monitor* mode the same is decided and logged, and no byte is changed.
 
 mod annotate;
+mod answered;
 mod answers;
 mod asking;
 mod beside;

@@ -297,7 +297,7 @@ fn guarded(args: &RunArgs, name: &ServerName, log: &Arc<CallLog>) -> Result<Opti
     };
     // Before it is read: what changes from now on is seen.
     let stamp = policy_file::stamp_to_keep(file);
-    let loaded = policy_file::load(file, &args.policy.facts).map_err(|why| why.to_string())?;
+    let loaded = policy_file::load_to_run(file, &args.policy.facts).map_err(|why| why.to_string())?;
     if args.mode == Some(Mode::Enforce) && loaded.policy.mode() == framegate_guard::policy::Mode::Monitor {
         let text = "--mode enforce was given, and the policy says `mode: monitor`: change one of them";
         return Err(text.into());
@@ -323,7 +323,7 @@ fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, stamp: Option<Stamp>, settings:
         let Some(stamp) = stamp else { return };
         let (path, facts) = (file.clone(), facts.clone());
         let load = move || {
-            let loaded = policy_file::load(&path, &facts).map_err(|why| why.to_string())?;
+            let loaded = policy_file::load_to_run(&path, &facts).map_err(|why| why.to_string())?;
             Ok((loaded.policy, loaded.facts, loaded.warnings))
         };
         tokio::spawn(follow(Arc::clone(&to_start), (file.clone(), stamp), load));

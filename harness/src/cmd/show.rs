@@ -96,9 +96,13 @@ impl Page<'_> {
         self.content(record, "arguments", "arguments")?;
         self.decided(call)?;
         self.findings(record)?;
-        for (name, title) in
-            [("answers", "asked"), ("changes", "changes"), ("approval", "approved"), ("edited", "sent as")]
-        {
+        for (name, title) in [
+            ("answers", "asked"),
+            ("changes", "changes"),
+            ("approval", "approved"),
+            ("edited", "sent as"),
+            ("state", "state"),
+        ] {
             self.content(record, name, title)?;
         }
         self.policy(record)?;
@@ -226,7 +230,10 @@ impl Page<'_> {
             call.latency_us().map(|took| format!(" after {}", milliseconds(took))).unwrap_or_default();
         self.lines.push(field("ended", &format!("{}{latency}", call.how())));
         match &call.end {
-            Some(end) => self.content(end, "result", "result"),
+            Some(end) => {
+                self.content(end, "result", "result")?;
+                self.content(end, "state", "then")
+            }
             None => Ok(()),
         }
     }

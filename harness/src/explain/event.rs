@@ -43,7 +43,10 @@ pub(crate) struct CallEvent {
     /// Or why they cannot be read for certain.
     pub(crate) arguments: Result<Document, String>,
     pub(crate) output: Option<String>,
-    pub(crate) is_error: bool,
+    /// `None`: the session does not say.
+    pub(crate) is_error: Option<bool>,
+    /// Its `structuredContent`.
+    pub(crate) structured: Option<Document>,
     /// Whether it was made; `None`: when it is allowed.
     pub(crate) made: Option<bool>,
     /// What `framegate test` expects of the decision: an object.
@@ -102,7 +105,8 @@ fn call(call: Value<'_>, event: Value<'_>) -> Result<CallEvent, String> {
         id: None,
         arguments: Ok(Document::empty_object()),
         output: event.get("output").map(output),
-        is_error: flag("is_error")?.unwrap_or(false),
+        is_error: flag("is_error")?,
+        structured: event.get("output").and_then(|output| output.get("structuredContent")).map(own),
         made: flag("made")?,
         expect,
     };

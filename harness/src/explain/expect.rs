@@ -6,12 +6,14 @@ use super::Decided;
 use super::event::{listed, shown};
 
 /// Keys that must be equal, by value: `1.0` and `1` are one number.
-const EQUAL: [&str; 10] =
-    ["outcome", "would", "tool", "id", "failed", "evidence", "sent", "state", "policy_only", "missing"];
+const EQUAL: [&str; 9] =
+    ["outcome", "would", "tool", "id", "failed", "evidence", "sent", "policy_only", "missing"];
 /// Texts that must contain what is expected.
 const CONTAINED: [&str; 2] = ["message", "advice"];
 /// Each text expected must be contained in one of those that came; an empty list expects none.
 const REASONS: &str = "reasons";
+/// What is expected of the state must be so; what is not spoken of may be anything.
+const STATE: &str = "state";
 /// The arguments sent, as text.
 const SENT_TEXT: &str = "sent_text";
 
@@ -36,6 +38,7 @@ pub(crate) fn differences(expect: Value<'_>, decided: &Decided) -> Result<Vec<Di
         let got = got.root().get(key);
         let is_met = match (key, got) {
             (SENT_TEXT, _) => text(key, expected)? == sent,
+            (STATE, Some(got)) => is_within(expected, got),
             (REASONS, Some(got)) => are_contained(texts(key, expected)?, got),
             (_, Some(got)) if EQUAL.contains(&key) => expected == got,
             (_, Some(got)) if CONTAINED.contains(&key) => {
@@ -51,6 +54,14 @@ pub(crate) fn differences(expect: Value<'_>, decided: &Decided) -> Result<Vec<Di
         }
     }
     Ok(different)
+}
+
+/// The depth of a document bounds the recursion.
+fn is_within(expected: Value<'_>, got: Value<'_>) -> bool {
+    if expected.kind() != Kind::Object || got.kind() != Kind::Object {
+        return expected == got;
+    }
+    expected.members().all(|(key, expected)| got.get(key).is_some_and(|got| is_within(expected, got)))
 }
 
 fn are_contained(expected: Vec<&str>, got: Value<'_>) -> bool {
@@ -73,6 +84,6 @@ fn texts<'a>(key: &str, expected: Value<'a>) -> Result<Vec<&'a str>, String> {
 }
 
 fn unknown(key: &str) -> String {
-    let known: Vec<&str> = EQUAL.into_iter().chain(CONTAINED).chain([REASONS, SENT_TEXT]).collect();
+    let known: Vec<&str> = EQUAL.into_iter().chain(CONTAINED).chain([REASONS, STATE, SENT_TEXT]).collect();
     format!("unknown key `expect.{key}`; known are {}", listed(&known))
 }

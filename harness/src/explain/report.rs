@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use framegate_guard::finding::{Effect, Evidence, Finding};
 use framegate_guard::policy::{
-    Approve, Arguments, Ask, Definitions, Invisible, InvisibleBy, Missing, Mode, Remember, ToolOptions,
-    Undeclared,
+    Approve, Arguments, Ask, Definitions, Effect as RuleEffect, Invisible, InvisibleBy, Missing, Mode,
+    Remember, Rule, ToolOptions, Undeclared,
 };
 use framegate_guard::refusal::OnFailure;
 use framegate_guard::{Guard, Outcome};
@@ -35,7 +35,7 @@ impl Decided {
             ),
             ("reasons", decision.reasons().collect()),
             ("evidence", decision.evidence().map(evidence).collect()),
-            ("state", json!({})),
+            ("state", self.state()),
             ("message", json!(self.message)),
             ("advice", json!(self.advice)),
             ("policy_only", json!(decision.policy_only())),
@@ -62,10 +62,36 @@ impl Decided {
         };
         lines.extend(decision.changes.iter().map(changed));
         lines.extend(decision.deciding().map(|finding| format!("  why: {}", because(finding))));
+        lines.extend(self.changes());
         lines.extend(self.asks.as_ref().map(|asks| format!("  {asks}")));
         let next = self.advice.lines().map(|line| line.strip_prefix("- ").unwrap_or(line));
         lines.extend(next.map(|line| format!("  next: {line}")));
         lines.iter().map(visible).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The state before and after the call, and what its answer made of it.
+    fn state(&self) -> Value {
+        let Some(noted) = &self.decision.state else { return json!({}) };
+        let mut state = noted.json();
+        if let (Some(then), Some(members)) = (&self.then, state.as_object_mut()) {
+            let then = serde_json::from_str(&then.0).unwrap_or_default();
+            members.insert("answered".to_owned(), then);
+        }
+        state
+    }
+
+    /// What changes, a variable a line; what a denied call would change as well.
+    fn changes(&self) -> Vec<String> {
+        let Some(noted) = &self.decision.state else { return Vec::new() };
+        let mut lines: Vec<String> = noted
+            .changes()
+            .map(|(name, before, after)| format!("  state: `{name}` from {before} to {after}"))
+            .collect();
+        let then = self.then.as_ref().and_then(|then| framegate_guard::state::decode(&then.0).ok());
+        for (name, belief) in then.iter().flatten() {
+            lines.push(format!("  state: `{name}` is {belief} after the answer"));
+        }
+        lines
     }
 
     fn verdict(&self) -> String {
@@ -129,7 +155,9 @@ impl<'g> Options<'g> {
         }
         let rule = |check: framegate_guard::definition::CheckInfo| json!({ "name": check.name, "because": check.reason, "otherwise": otherwise(check.on_failure) });
         let rules: Vec<Value> = self.guard.checks_of(self.tool).into_iter().map(rule).collect();
-        json!({ "tool": self.tool, "offered": true, "options": self.options_json(), "rules": rules })
+        let effects: Vec<Value> =
+            self.guard.effects_of(self.tool).iter().map(|rule| effects_json(rule)).collect();
+        json!({ "tool": self.tool, "offered": true, "options": self.options_json(), "rules": rules, "effects": effects })
             .to_string()
     }
 
@@ -186,12 +214,46 @@ impl<'g> Options<'g> {
             format!("  rule {} (otherwise {}): {}", check.name, otherwise(check.on_failure), check.reason)
         };
         lines.extend(self.guard.checks_of(self.tool).into_iter().map(rule));
+        lines.extend(self.guard.effects_of(self.tool).iter().flat_map(|rule| effects_text(rule)));
         lines.iter().map(visible).collect::<Vec<_>>().join("\n")
     }
 
     fn mode(&self, options: &ToolOptions) -> Mode {
         if self.guard.is_monitoring() { Mode::Monitor } else { options.mode }
     }
+}
+
+/// What a rule does to the state, as it is typed, or as a limit or budget is written out.
+fn effects_json(rule: &Rule) -> Value {
+    let effects = |effects: &[RuleEffect]| {
+        let one =
+            |effect: &RuleEffect| (effect.variable.name.to_string(), json!(effect.value.expression.source()));
+        effects.iter().map(one).collect::<serde_json::Map<_, _>>()
+    };
+    let that = (!rule.has_effects_only).then(|| rule.that.expression.source());
+    json!({
+        "rule": rule.name,
+        "made_of": rule.made_of,
+        "that": that,
+        "set": effects(&rule.effects.set),
+        "after": effects(&rule.effects.after),
+        "on_error": if rule.effects.is_undone { "undo" } else { "keep" },
+    })
+}
+
+fn effects_text(rule: &Rule) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(key) = rule.made_of {
+        lines.push(format!("  {key} as rule {}: that {}", rule.name, rule.that.expression.source()));
+    }
+    for (key, effects) in [("set", &rule.effects.set), ("after", &rule.effects.after)] {
+        lines.extend(effects.iter().map(|effect| {
+            let variable = &effect.variable;
+            let value = effect.value.expression.source();
+            format!("  rule {}: {key} state.{} ({}) to {value}", rule.name, variable.name, variable.kind)
+        }));
+    }
+    lines
 }
 
 fn approve(approve: Approve) -> &'static str {

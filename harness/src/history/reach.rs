@@ -40,7 +40,7 @@ impl Reach {
 
     /// The rules that were for none; nothing where no definition was seen.
     pub(crate) fn unreached(&self) -> impl Iterator<Item = &str> {
-        let rules = self.policy.rules().iter().filter(|_| !self.seen.is_empty());
+        let rules = self.policy.rules().iter().filter(|rule| !self.seen.is_empty() && !rule.has_effects_only);
         rules.map(|rule| rule.name.as_str()).filter(|name| !self.reached.contains(*name))
     }
 }

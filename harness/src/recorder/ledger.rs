@@ -7,7 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use framegate_guard::ledger::{
-    Ledger, LedgerFailure, MemoryLedger, Noting, Receipt, SessionKey, Settled, Snapshot, Step, Stepped,
+    Ended, Ledger, LedgerFailure, MemoryLedger, Noting, Receipt, SessionKey, Snapshot, StateNote, Step,
+    Stepped,
 };
 use framegate_guard::store::event::{CloseRecord, Event};
 use framegate_guard::store::sqlite::{self, Store};
@@ -193,8 +194,13 @@ impl Ledger for StoreLedger {
         self.record(sequence, step, is_full).map_err(|sequence| self.nothing_to_record(key, sequence))
     }
 
-    fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure> {
-        self.memory.settle(key, sequence, how)
+    fn settle(
+        &self,
+        key: &SessionKey,
+        sequence: u64,
+        ended: &Ended<'_>,
+    ) -> Result<Option<StateNote>, LedgerFailure> {
+        self.memory.settle(key, sequence, ended)
     }
 
     fn undo(&self, key: &SessionKey, sequence: u64) {

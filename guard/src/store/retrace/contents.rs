@@ -1,11 +1,14 @@
 //! What lies beside one record, and a decision read from it.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::{Maybe, Missing, Source, parse};
 use crate::decision::{Decision, Outcome};
 use crate::json::{Document, Limits};
 use crate::proposal::CallKey;
+use crate::state::seen_of;
 use crate::store::error::StoreError;
 use crate::store::read::{Kept, Record};
 use crate::trace::ListedAs;
@@ -122,6 +125,8 @@ impl Contents {
             approval,
             approval_key: String::new(),
             missing: Vec::new(),
+            transition: None,
+            state: self.parsed(call, "state", |bytes| seen_of(bytes).map(Some))?.map(Arc::new),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex};
 
-use framegate_guard::ledger::{LedgerFailure, Settled, Snapshot, Step, Stepped};
+use framegate_guard::ledger::{Ended, LedgerFailure, Snapshot, StateNote, Step, Stepped};
 use framegate_guard::store::event::{Event, How};
 use framegate_guard::world::{Instant, Unknown};
 use tokio::sync::watch;
@@ -63,8 +63,13 @@ impl Ledger for Gated {
         self.gate(&step, stepped)
     }
 
-    fn settle(&self, key: &SessionKey, sequence: u64, how: Settled) -> Result<(), LedgerFailure> {
-        self.memory.settle(key, sequence, how)
+    fn settle(
+        &self,
+        key: &SessionKey,
+        sequence: u64,
+        ended: &Ended<'_>,
+    ) -> Result<Option<StateNote>, LedgerFailure> {
+        self.memory.settle(key, sequence, ended)
     }
 
     fn undo(&self, key: &SessionKey, sequence: u64) {
