@@ -18,6 +18,7 @@ use std::thread::Thread;
 
 use crate::decision::Decision;
 use crate::proposal::CallKey;
+use crate::session::Origin;
 use crate::state::Kept;
 use crate::store::chain::Hash;
 use crate::store::event::{CallRecord, Event};
@@ -26,7 +27,7 @@ mod ended;
 mod past;
 
 pub use ended::{Ended, Said, Settled, StateNote};
-pub use past::{OpenCall, Past, Remembered, Transition};
+pub use past::{OpenCall, Part, Past, Remembered, Transition};
 
 /// Whose history a call belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +51,12 @@ impl Snapshot<'_> {
     #[must_use]
     pub fn nothing() -> Snapshot<'static> {
         Snapshot { past: None, was_made: false }
+    }
+
+    /// What a ledger keeps elsewhere, as it is now.
+    #[must_use]
+    pub fn of(past: &Past) -> Snapshot<'_> {
+        Snapshot { past: Some(past), was_made: false }
     }
 
     /// A past of which a record says only this: the state, and whether the call that is decided again was made before.
@@ -172,6 +179,35 @@ impl Wake for Unpark {
 #[error("the record could not be written: {0}")]
 pub struct LedgerFailure(pub String);
 
+/// What a process heard, for the others of its session.
+#[derive(Debug, Clone, Copy)]
+pub struct Shared<'a> {
+    /// By which way, and of what.
+    pub origin: &'a Origin,
+    /// What was said; nothing where it is too much to be told.
+    pub text: Option<&'a str>,
+}
+
+/// What another process of the session heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overheard {
+    /// By which way, and of what: `server/tool`.
+    pub origin: Origin,
+    /// What was said; nothing where that process does not tell.
+    pub text: Option<String>,
+}
+
+/// How a policy declares a variable of its state, for policies that share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declared {
+    /// Its name.
+    pub name: String,
+    /// It outlives sessions.
+    pub is_stores: bool,
+    /// All that must be alike, in words: its type, what it holds at first, how long it is kept.
+    pub says: String,
+}
+
 /// Decides and records as one transaction.
 pub trait Ledger: Send + Sync {
     /// Reads the past of `key`, lets `decide` make a step of it, commits the step.
@@ -192,6 +228,32 @@ pub trait Ledger: Send + Sync {
         self.step(key, &mut |_| step.clone())
     }
 
+    /// [`Ledger::step`] without waiting for other processes; nothing where one is in the way, and nothing was decided
+    /// then. For a thread that must not wait.
+    ///
+    /// # Errors
+    /// As [`Ledger::step`].
+    fn try_step(
+        &self,
+        key: &SessionKey,
+        decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
+    ) -> Option<Result<Stepped, LedgerFailure>> {
+        Some(self.step(key, decide))
+    }
+
+    /// [`Ledger::settle`] without waiting for other processes; nothing where one is in the way.
+    ///
+    /// # Errors
+    /// As [`Ledger::settle`].
+    fn try_settle(
+        &self,
+        key: &SessionKey,
+        sequence: u64,
+        ended: &Ended<'_>,
+    ) -> Option<Result<Option<StateNote>, LedgerFailure>> {
+        Some(self.settle(key, sequence, ended))
+    }
+
     /// A sent call ended. What it gives is what the record of that end says of the state.
     ///
     /// # Errors
@@ -205,6 +267,41 @@ pub trait Ledger: Send + Sync {
 
     /// A call that was to be sent was not: it does not count as made.
     fn undo(&self, key: &SessionKey, sequence: u64);
+
+    /// Says which variables the policy declares that decides from now on.
+    ///
+    /// # Errors
+    /// For people: what is remembered cannot be kept as it says.
+    fn declare(&self, _policy: &str, variables: &[Declared]) -> Result<(), String> {
+        match variables.iter().find(|variable| variable.is_stores) {
+            None => Ok(()),
+            Some(variable) => Err(format!(
+                "the state variable `{}` is to outlive its session (`scope: store`), and there is nothing here that keeps it: start `run` anew, with a record (--store FILE)",
+                variable.name
+            )),
+        }
+    }
+
+    /// Lets the other processes of the session know what this one heard; where there are none nobody needs it.
+    fn share(&self, _said: Shared<'_>) {}
+
+    /// Whether there may be others: what is heard is to be shared then, whatever the policy here reads of it.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Something to wait for before what was shared is passed on, where the others cannot know it yet.
+    fn sharing(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+        None
+    }
+
+    /// What the other processes of the session have heard since this was asked last, in order.
+    ///
+    /// # Errors
+    /// [`LedgerFailure`]: then nobody knows, and nothing may be decided.
+    fn overheard(&self) -> Result<Vec<Overheard>, LedgerFailure> {
+        Ok(Vec::new())
+    }
 
     /// What happened beside the decisions, for the record, in order.
     fn note(&self, _event: Event) {}

@@ -124,6 +124,12 @@ impl Session {
         self.keep(Some(Role::Tool), Some(origin), text);
     }
 
+    /// Something was said, and nobody here can know what: what depends on it cannot be evaluated any more.
+    pub fn output_unknown(&mut self, why: &str) {
+        self.heard += 1;
+        self.set_unheard(why);
+    }
+
     /// Adds what the user wrote into a form that was shown to them for a call of this tool. It may ground a value, and
     /// is no part of the conversation: nobody asks for anything in a form, or says yes to something else.
     pub fn filled_in(&mut self, tool: &str, text: String) {

@@ -201,6 +201,7 @@ const LOG_EXAMPLES: &str = "Examples:
   framegate log --outcome deny --since 24h -n 0
   framegate log --rule inside_work --since 2026-01-30 --until 2026-01-31
   framegate log --tool 'write_*' --session 12 --json record.db
+  framegate log --session work
   framegate log --json --all record.db > record.jsonl
 
 The record is never changed by reading it, and can be read while sessions write it. --json --all prints every record with
@@ -238,6 +239,7 @@ const RUN_EXAMPLES: &str = "Examples:
   framegate run --policy framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work
   framegate run --record session.jsonl -- uvx mcp-server-git
   framegate run --quiet --noise stderr --env LOG=1 -- ./server --stdio
+  framegate run --session work --policy framegate.yaml --name files -- npx -y @modelcontextprotocol/server-filesystem /work
 
 A call that the policy wants a person to decide on waits for the client's user, who is asked by elicitation; so does one
 that lacks required arguments, which are asked for. A client that has no elicitation
@@ -345,6 +347,11 @@ pub(crate) struct RunArgs {
     /// What to call the server in logs [default: its command's file name and a short hash]
     #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
     pub(crate) name: Option<String>,
+
+    /// Share one session with all `run`s of this name and the same --store: what was called, what is in flight, and the
+    /// state of the policy. It is kept for an hour after the last of them has ended
+    #[arg(long, value_name = "NAME", env = "FRAMEGATE_SESSION")]
+    pub(crate) session: Option<String>,
 
     #[command(flatten)]
     pub(crate) store: StoreArgs,
@@ -709,9 +716,9 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
 
-    /// Only calls of the session with this number
-    #[arg(long, value_name = "N")]
-    pub(crate) session: Option<u64>,
+    /// Only calls of the session with this number, or of all sessions of this name (`run --session NAME`)
+    #[arg(long, value_name = "N|NAME")]
+    pub(crate) session: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

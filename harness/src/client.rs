@@ -14,13 +14,14 @@ use crate::args::Era;
 use crate::mcp::{LEGACY, initialize_params, modern_meta};
 
 /// What is set for a user's own sessions and would change this one.
-const OF_SESSIONS: [&str; 6] = [
+const OF_SESSIONS: [&str; 7] = [
     "FRAMEGATE_POLICY",
     "FRAMEGATE_REQUIRE_POLICY",
     "FRAMEGATE_MODE",
     "FRAMEGATE_FACT",
     "FRAMEGATE_FACTS",
     "FRAMEGATE_RECORD",
+    "FRAMEGATE_SESSION",
 ];
 
 /// Why a session did not go on.
@@ -88,7 +89,7 @@ impl Client {
             run.arg("--policy").arg(policy);
             // A trial is nothing that anybody looks for in the record, unless it was asked for.
             if std::env::var_os("FRAMEGATE_STORE").is_none() {
-                run.args(["--store", "none"]);
+                run.args(["--store", "none"]).env_remove("FRAMEGATE_SESSION");
             }
         }
         run.arg("--");

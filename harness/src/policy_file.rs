@@ -10,7 +10,6 @@ use framegate_guard::Facts;
 use framegate_guard::json::{Document, Fault, Kind, Limits, Value};
 use framegate_guard::policy::{FILE_BYTES_MAX, Loaded, Policy, PolicyErrors};
 use framegate_guard::schema::SCHEMA_BYTES_MAX;
-use framegate_guard::state::Scope;
 
 use crate::args::FactArgs;
 
@@ -55,10 +54,6 @@ pub(crate) struct LoadedPolicy {
 pub(crate) enum PolicyFileError {
     #[error("{}", .0.join("\n"))]
     Facts(Vec<String>),
-    #[error(
-        "`state.{0}` has `scope: store`, and no state outlives its session in this build: a limit that begins anew with each session would be none; write `scope: session` if that is meant"
-    )]
-    NotKept(String),
     #[error(transparent)]
     Policy(#[from] PolicyErrors),
     #[error("the policy `{}` cannot be read: {}", .path.display(), .why)]
@@ -68,16 +63,6 @@ pub(crate) enum PolicyFileError {
 /// Reads a policy file, and the schema files that it names relative to itself; then the facts.
 pub(crate) fn load(path: &Path, facts: &FactArgs) -> Result<LoadedPolicy, PolicyFileError> {
     with_facts(read(path)?, facts)
-}
-
-/// The same for a session that calls a server: what it would not keep to stops it.
-pub(crate) fn load_to_run(path: &Path, facts: &FactArgs) -> Result<LoadedPolicy, PolicyFileError> {
-    let loaded = load(path, facts)?;
-    let kept = loaded.policy.machine().variables().iter().find(|variable| variable.scope == Scope::Store);
-    match kept {
-        Some(variable) => Err(PolicyFileError::NotKept(variable.name.to_string())),
-        None => Ok(loaded),
-    }
 }
 
 /// Reads a policy file alone.

@@ -1,5 +1,7 @@
 //! What is remembered of a session between its calls.
 
+mod kept;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -7,6 +9,8 @@ use super::{Ended, Settled, StateNote};
 use crate::decision::Decision;
 use crate::proposal::CallKey;
 use crate::state::{Effects, Kept, Noted};
+
+pub use kept::Part;
 
 /// What is remembered of a session.
 #[derive(Debug, Default)]

@@ -1,5 +1,7 @@
 //! What is kept of a session's state, and the three events that change it.
 
+mod parts;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ pub struct Kept {
     open: BTreeMap<u64, Open>,
     /// By variable: the calls under way that may change it with their answer, and their tools.
     pending: BTreeMap<Arc<str>, BTreeMap<u64, Arc<str>>>,
+    /// Calls of other processes that are under way.
+    elsewhere: BTreeMap<u64, parts::Flight>,
     /// It is what a record says: what is not here is not known.
     is_recorded: bool,
 }
@@ -240,14 +244,15 @@ fn failed(after: &After, why: &str) -> Belief {
 
 /// What becomes of the variables of a call whose answer nobody knows: the worst that they can be.
 fn lost(effects: &Effects) -> Vec<Changed> {
-    let given = effects.after.iter().map(|after| {
-        let belief = match &after.lost {
-            Some(value) => Belief::Known(value.clone()),
-            None => worst(after, &format!("a call of `{}` got no answer", effects.tool)),
-        };
-        (after, belief)
-    });
+    let given = effects.after.iter().map(|after| (after, lost_of(after, &effects.tool)));
     merged(given.collect(), None)
+}
+
+fn lost_of(after: &After, tool: &str) -> Belief {
+    match &after.lost {
+        Some(value) => Belief::Known(value.clone()),
+        None => worst(after, &format!("a call of `{tool}` got no answer")),
+    }
 }
 
 /// Whatever it turns out to be.

@@ -2,7 +2,7 @@
 //!
 //! A value says itself of which type it is, so that it can be read under another policy than the one it was made under:
 //! `true`, `5`, `"text"`, `["a"]` (a list), `{"decimal":"1.5"}`, `{"set":["a"]}`, `{"time":0}` (microseconds since
-//! 1970), `{"window":[[time,"amount"],…]}`, `{"count":1,"per":60000000,"sum":"5","until":0}` (what was seen of a window, `per` in microseconds),
+//! 1970), `{"window":[[time,"amount",step],…]}`, `{"count":1,"per":60000000,"sum":"5","until":0}` (what was seen of a window, `per` in microseconds),
 //! `{"either":[false,true]}`, `{"unknown":"why"}`, `{"sha256":"…"}` (longer than a record keeps), and
 //! `{"in_flight":["tool"],"is":…}`.
 
@@ -140,7 +140,7 @@ pub(crate) fn short(belief: &Belief) -> Json {
     if text.len() <= RECORDED_BYTES_MAX { value } else { json!({ "sha256": hex(&Sha256::digest(text)) }) }
 }
 
-fn spelled(belief: &Belief) -> Json {
+pub(super) fn spelled(belief: &Belief) -> Json {
     match belief {
         Belief::Either => json!({ "either": [false, true] }),
         Belief::Unknown(why) => json!({ "unknown": &**why }),
@@ -154,7 +154,10 @@ fn spelled(belief: &Belief) -> Json {
             Value::Summary(summary) => summarised(summary),
             Value::Timestamp(instant) => json!({ "time": instant.0 }),
             Value::Window(window) => {
-                let entries = window.entries().map(|entry| json!([entry.at.0, entry.amount.to_string()]));
+                let entries = window.entries().map(|entry| match entry.step {
+                    0 => json!([entry.at.0, entry.amount.to_string()]),
+                    step => json!([entry.at.0, entry.amount.to_string(), step]),
+                });
                 json!({ "window": entries.collect::<Vec<_>>() })
             }
         },
@@ -169,7 +172,7 @@ fn summarised(summary: &Summary) -> Json {
     }
 }
 
-fn belief(value: &Json) -> Option<Belief> {
+pub(super) fn belief(value: &Json) -> Option<Belief> {
     let known = |value| Some(Belief::Known(value));
     match value {
         Json::Bool(value) => known(Value::Bool(*value)),
@@ -217,8 +220,9 @@ fn composed(members: &Map<String, Json>) -> Option<Value> {
     let mut window = Window::default();
     for entry in entries {
         let (at, amount) = (Instant(entry.get(0)?.as_i64()?), decimal(entry.get(1)?)?);
+        let step = entry.get(2).map_or(Some(0), Json::as_u64)?;
         // So wide that nothing is too old for it.
-        window.push(i64::MAX, at, amount, 0).ok()?;
+        window.push(i64::MAX, at, amount, step).ok()?;
     }
     Some(Value::Window(Arc::new(window)))
 }

@@ -127,6 +127,10 @@ pub enum Combine {
 }
 
 impl Combine {
+    /// All of them.
+    pub(crate) const ALL: [Combine; 6] =
+        [Combine::Add, Combine::And, Combine::Max, Combine::Min, Combine::Or, Combine::Union];
+
     /// As a policy writes it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -10,11 +10,12 @@ use super::content;
 use super::entry::Entry;
 use super::event::{
     ApprovalRecord, CallRecord, CloseRecord, EndRecord, FrameRecord, FrameSent, HeardRecord, How,
-    MethodRecord, Peer, Sent, StateRecord,
+    MethodRecord, OverheardRecord, Peer, Sent, StateRecord,
 };
 use super::keep::Keep;
 use crate::decision::{Decision, Outcome};
 use crate::finding::{Effect, Finding};
+use crate::messages::Role;
 use crate::schema::Edit;
 
 /// Code points of a foreign string in a body.
@@ -332,6 +333,22 @@ pub(super) fn message(message: &HeardRecord, session: u64, keep: Keep) -> Entry 
         keep.add(entry, "text", message.text.clone())
     } else {
         entry.committed("text", message.text.clone())
+    }
+}
+
+/// `message`: what another process of the session heard. Of what it does not tell there is a commitment to nothing.
+pub(super) fn overheard(heard: &OverheardRecord, session: u64, keep: Keep) -> Entry {
+    let entry = Entry::new("message").number("session", session).number("heard", heard.number);
+    let entry = entry.text("role", Role::Tool.name()).text("from", heard.origin.kind.name());
+    let entry = entry.foreign("name", &heard.origin.name).flag("elsewhere", true);
+    let entry = match heard.origin.read_only {
+        Some(read_only) => entry.raw("read_only", if read_only { "true" } else { "false" }),
+        None => entry,
+    };
+    let entry = keep.add_some(entry, "arguments", heard.origin.arguments.clone());
+    match &heard.text {
+        Some(text) => keep.add(entry, "text", text.clone()),
+        None => entry.committed("text", Bytes::new()),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::decision::Decision;
 use crate::guard::Guard;
 use crate::messages::Role;
 use crate::schema::Edit;
-use crate::session::{OutputKind, Window};
+use crate::session::{Origin, OutputKind, Window};
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub enum Event {
     Heard(HeardRecord),
     /// A request that is no call was refused by a ruling.
     Method(MethodRecord),
+    /// Another process of the session heard something.
+    Overheard(OverheardRecord),
     /// The state changed with an answer whose end is in the record already.
     State(StateRecord),
 }
@@ -296,6 +298,17 @@ pub struct HeardRecord {
     pub origin: Option<(OutputKind, String)>,
     /// What was said.
     pub text: Bytes,
+}
+
+/// What another process of the session heard, as it counts here.
+#[derive(Debug, Clone)]
+pub struct OverheardRecord {
+    /// The running number under which it was heard here.
+    pub number: u64,
+    /// By which way it came there, and of what.
+    pub origin: Origin,
+    /// What was said; nothing where the other process does not tell.
+    pub text: Option<Bytes>,
 }
 
 /// A refused request that is no call.

@@ -375,7 +375,7 @@ impl<'s, S: Source> Retracer<'s, S> {
     fn said(&mut self, output: Output, reads: Hearing) -> Result<Maybe<Said>, StoreError> {
         let Some(record) = self.record(output.seq)? else { return Ok(Err(Missing::NoRecord(output.seq))) };
         if record.kind() == "message" {
-            return self.message(&record);
+            return self.message(&record, reads);
         }
         let origin = match self.origin(output.call, &record, reads)? {
             Ok(origin) => origin,
@@ -399,13 +399,23 @@ impl<'s, S: Source> Retracer<'s, S> {
     }
 
     /// What was said in the conversation, or came by another way than a call's answer.
-    fn message(&mut self, record: &Record) -> Result<Maybe<Said>, StoreError> {
+    fn message(&mut self, record: &Record, reads: Hearing) -> Result<Maybe<Said>, StoreError> {
         if record.value("name_sha256").is_some() {
             return Ok(Err(Missing::Clipped("name")));
         }
         let name = record.text("name").unwrap_or_default();
         let origin = record.text("from").and_then(OutputKind::named).map(|kind| Origin::new(kind, name));
         let role = record.text("role").and_then(Role::named);
+        let read_only = record.value("read_only").and_then(serde_json::Value::as_bool);
+        let origin = origin.map(|origin| origin.read_only(read_only));
+        let arguments = match reads {
+            Hearing::Sources => self.content(record, "arguments")?,
+            Hearing::Nothing | Hearing::Words => Ok(None),
+        };
+        let origin = match arguments {
+            Ok(arguments) => origin.map(|origin| Origin { arguments, ..origin }),
+            Err(why) => return Ok(Err(why)),
+        };
         Ok(self.content(record, "text")?.map(|kept| {
             let text = kept.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
             (origin, role, text)

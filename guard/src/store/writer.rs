@@ -205,6 +205,7 @@ impl Writer {
             Event::Frame(frame) => entries::frame(frame, session, self.keep),
             Event::Heard(message) => entries::message(message, session, self.keep),
             Event::Method(method) => entries::method(method, session, self.keep),
+            Event::Overheard(heard) => entries::overheard(heard, session, self.keep),
             Event::State(state) => entries::state(state, session, self.known_call(state.step), self.keep),
         };
         to.append(&with_flow(entry, flow), time)?;

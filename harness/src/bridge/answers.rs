@@ -65,6 +65,18 @@ struct TaskId {
 impl Bridge {
     /// The server's answer to a request of the client's.
     pub(super) fn server_answer(&self, request: &Request, frame: &Frame) -> Verdict {
+        let verdict = self.answered(request, frame);
+        // Before the client has it, the other processes of the session can know it.
+        match self.inner.ledger.sharing() {
+            None => verdict,
+            Some(sharing) => Hold::verdict(HoldKind::Machine, async move {
+                sharing.await;
+                verdict
+            }),
+        }
+    }
+
+    fn answered(&self, request: &Request, frame: &Frame) -> Verdict {
         // What waits waits to be made ready: what is not read yet cannot be held against a call.
         if let Some(room) = self.inner.backlog.room() {
             let bridge = Bridge { inner: Arc::clone(&self.inner) };
@@ -136,12 +148,12 @@ impl Bridge {
                 frame.len() <= HANDLE_BYTES_MAX
                     || self.inner.annotates
                     || guard.policy().reads_answers()
-                    || guard.reads_conversation()
+                    || self.inner.hears(&guard)
                     || (has_schema && frame.len() <= OUTPUT_BYTES_MAX)
             }
             "initialize" | "server/discover" | "tools/list" | "tasks/result" | "tasks/get" => true,
-            "resources/read" | "prompts/get" => guard.reads_conversation(),
-            method => is_beside(method) && guard.reads_conversation(),
+            "resources/read" | "prompts/get" => self.inner.hears(&guard),
+            method => is_beside(method) && self.inner.hears(&guard),
         };
         // What is no JSON goes elsewhere then, so it has to be told from what is.
         let diverts_noise = self.inner.noise.is_some();
@@ -256,7 +268,7 @@ impl Inner {
             // A handle, not the outcome; but what stands beside it is shown like any result.
             let sent = self.open().remove(&request.head().ticket)?;
             let edits = edits(&sent);
-            let reads = self.guard().reads_conversation();
+            let reads = self.hears(&self.guard());
             let heard =
                 reads.then(|| self.heard(self.origin(&sent, ended(&outcome).1), text_of(frame))).flatten();
             self.note_end(&sent, How::Task, Some((frame, edits.as_ref())), heard, None);
@@ -318,7 +330,7 @@ impl Inner {
 
     /// A line that only some readers take for an answer: what it says counts as said.
     pub(super) fn heard_unread(self: &Arc<Self>, frame: &Frame) {
-        if frame.body().trim_ascii_start().starts_with(b"{") && self.guard().reads_conversation() {
+        if frame.body().trim_ascii_start().starts_with(b"{") && self.hears(&self.guard()) {
             let text = as_written(&String::from_utf8_lossy(frame.body()));
             let Some(heard) = self.heard(Origin::new(OutputKind::Unread, "?"), text.clone()) else { return };
             self.ledger.note(Event::Frame(FrameRecord {
@@ -342,10 +354,7 @@ impl Inner {
         if text.is_empty() {
             return None;
         }
-        let mut session = self.session();
-        Arc::make_mut(&mut *session).output(origin, text);
-        let heard = session.heard();
-        drop(session);
+        let heard = self.hear_output(origin, text)?;
         self.make_ready();
         Some(heard)
     }
@@ -362,12 +371,8 @@ impl Inner {
     fn output(self: &Arc<Self>, sent: &Sent, how: How, frame: &Frame) -> Option<u64> {
         let guard = self.guard();
         let has_schema = guard.has_output_schema(&sent.tool) && frame.len() <= OUTPUT_BYTES_MAX;
-        let heard = guard.reads_conversation().then(|| {
-            let (origin, text) = (self.origin(sent, how), text_of(frame));
-            let mut session = self.session();
-            Arc::make_mut(&mut *session).output(origin, text);
-            session.heard()
-        });
+        let hears = self.hears(&guard).then(|| self.hear_answer(self.origin(sent, how), frame));
+        let heard = hears.flatten();
         if heard.is_some() {
             self.make_ready();
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use framegate_guard::json::{Document, Limits, Value};
+use framegate_guard::ledger::Shared;
 use framegate_guard::messages::Role;
 use framegate_guard::messages::as_written;
 use framegate_guard::session::{Origin, OutputKind};
@@ -16,7 +17,7 @@ use framegate_guard::store::event::{Event, HeardRecord};
 use framegate_pump::{Frame, Request};
 
 use super::answers::Answer;
-use super::hearing::text_of;
+use super::hearing::{shared_part, text_of};
 use super::shared::Inner;
 
 /// Texts that are known to have been said. Beyond them all are heard anew: twice is better than never.
@@ -62,7 +63,7 @@ pub(super) fn is_beside(method: &str) -> bool {
 impl Inner {
     /// An answer to one of these methods.
     pub(super) fn said_beside(self: &Arc<Self>, request: &Request, frame: &Frame) {
-        if !self.guard().reads_conversation() {
+        if !self.hears(&self.guard()) {
             return;
         }
         let method = request.method();
@@ -82,7 +83,7 @@ impl Inner {
 
     /// What stands beside a task's outcome, which is heard as the call's.
     pub(super) fn said_of_task(self: &Arc<Self>, tool: &str, frame: &Frame) {
-        if !self.guard().reads_conversation() {
+        if !self.hears(&self.guard()) {
             return;
         }
         let message = part(frame, |result| {
@@ -94,7 +95,7 @@ impl Inner {
 
     /// Notes that the outcome of a task was heard: asked for once more it says nothing new.
     pub(super) fn told_outcome(&self, frame: &Frame) {
-        if self.guard().reads_conversation() {
+        if self.hears(&self.guard()) {
             self.told.is_news(&text_of(frame));
         }
     }
@@ -107,6 +108,10 @@ impl Inner {
 
     /// Hears what reached the model by another way than a call's answer.
     pub(super) fn hear_other(self: &Arc<Self>, kind: OutputKind, name: String, text: String) {
+        self.ledger.share(Shared { origin: &Origin::new(kind, &name), text: shared_part(&text) });
+        if !self.guard().reads_conversation() {
+            return;
+        }
         let heard = Bytes::from(text.clone());
         {
             // Noted before it is let go: a call that hears it is recorded behind it.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use framegate_guard::Outcome;
 use framegate_guard::decision::Decision;
 use framegate_guard::json::{Document, Value};
-use framegate_guard::ledger::{LedgerFailure, Receipt, Step, Stepped};
+use framegate_guard::ledger::{LedgerFailure, Receipt, Snapshot, Step, Stepped};
 use framegate_guard::schema::Edit;
 use framegate_guard::session::Session;
 use framegate_guard::store::event::{self, CallRecord};
@@ -111,10 +111,17 @@ impl Inner {
         // This one to the end: another policy that comes while its record is written is for the calls after it.
         let guard = self.guard();
         self.hear_user(&guard);
+        if let Err(why) = self.hear_others(&guard)
+            && !guard.is_monitoring()
+        {
+            return self.unrecorded(request, &why);
+        }
         let is_quick = self.is_ready(&guard) && fits_the_thread(&guard, request, read) && !self.is_deciding();
         let judging =
             Judging { request: request.clone(), read: Arc::clone(read), guard, basis: Arc::clone(basis) };
-        if is_quick { self.decide(judging, Arc::default()) } else { self.off_thread(judging) }
+        // Where another process is in the way, it is waited for elsewhere.
+        let at_once = is_quick.then(|| self.decide(judging.clone(), Arc::default(), Waiting::No)).flatten();
+        at_once.unwrap_or_else(|| self.off_thread(judging))
     }
 
     fn off_thread(self: &Arc<Self>, of: Judging) -> Verdict {
@@ -126,7 +133,10 @@ impl Inner {
             inner.deciding.fetch_add(1, Ordering::Relaxed);
             let by = Arc::clone(&turn);
             let mut deciding = tokio::task::spawn_blocking(move || {
-                let verdict = on_thread.decide(of, by);
+                let of_request = of.request.clone();
+                let verdict = on_thread.decide(of, by, Waiting::Some);
+                let verdict = verdict
+                    .unwrap_or_else(|| on_thread.internal(&of_request, "a step that may wait was not made"));
                 on_thread.deciding.fetch_sub(1, Ordering::Relaxed);
                 verdict
             });
@@ -149,24 +159,25 @@ impl Inner {
     /// end.
     ///
     /// `turn`: the call may have been answered or cancelled meanwhile, so it is not sent whatever is decided.
-    fn decide(self: &Arc<Self>, of: Judging, turn: Arc<Turn>) -> Verdict {
+    /// Nothing where it would have to wait for another process, and may not.
+    fn decide(self: &Arc<Self>, of: Judging, turn: Arc<Turn>, waiting: Waiting) -> Option<Verdict> {
         let Judging { request, read, guard, .. } = of.clone();
-        let deciding = std::panic::AssertUnwindSafe(|| self.decide_now(of, turn));
+        let deciding = std::panic::AssertUnwindSafe(|| self.decide_now(of, turn, waiting));
         std::panic::catch_unwind(deciding)
-            .unwrap_or_else(|_| self.broken(&request, &read, guard, "deciding on a call panicked"))
+            .unwrap_or_else(|_| Some(self.broken(&request, &read, guard, "deciding on a call panicked")))
     }
 
-    fn decide_now(self: &Arc<Self>, of: Judging, turn: Arc<Turn>) -> Verdict {
+    fn decide_now(self: &Arc<Self>, of: Judging, turn: Arc<Turn>, waiting: Waiting) -> Option<Verdict> {
         let Judging { request, read, guard, basis } = of;
         let Some(call) = read.call() else {
-            return self.internal(&request, "a call without a name was read");
+            return Some(self.internal(&request, "a call without a name was read"));
         };
         let none = Document::empty_object();
         let arguments = call.arguments.unwrap_or_else(|| none.root());
         let judged = Call { tool: call.name, id: request.id().map(framegate_pump::Id::json), arguments };
         let session = Arc::clone(&self.session());
         let heard = Heard { guard: &guard, session: &session, arguments: call.arguments, basis: &basis };
-        let stepped = self.ledger.step(&self.key, &mut |past| {
+        let mut decide = |past: &Snapshot<'_>| {
             let since = Instant::now();
             let decision = guard.decide(&judged, &session, past, &*self.world);
             let decision = match &basis.approval {
@@ -178,15 +189,19 @@ impl Inner {
                 None => decision,
             };
             self.step_of(&request, &heard, &turn, decision, since)
-        });
+        };
+        let stepped = match waiting {
+            Waiting::No => self.ledger.try_step(&self.key, &mut decide)?,
+            Waiting::Some => self.ledger.step(&self.key, &mut decide),
+        };
         if turn.was_late() {
             // Another step stands for it, and its verdict has gone out.
-            return Verdict::Drop { to_client: Vec::new() };
+            return Some(Verdict::Drop { to_client: Vec::new() });
         }
-        self.when_committed(&request, stepped, turn, move |inner, request, receipt| {
+        Some(self.when_committed(&request, stepped, turn, move |inner, request, receipt| {
             let basis = Arc::unwrap_or_clone(basis);
             inner.carry_out(Asked { request: request.clone(), read, guard, receipt, basis })
-        })
+        }))
     }
 
     /// What a decision adds to the ledger, with all that is recorded of it.
@@ -321,6 +336,13 @@ impl Inner {
 
 fn replaced(edits: Edits) -> Verdict {
     if edits.is_empty() { Verdict::Forward } else { Verdict::Replace(edits) }
+}
+
+/// Whether a step may wait for another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    No,
+    Some,
 }
 
 /// A call that is judged.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use framegate_guard::ledger::{Settled, StateNote};
+use framegate_guard::ledger::{LedgerFailure, Settled, StateNote};
 use framegate_guard::store::event::{self, EndRecord, Event, StateRecord};
 use framegate_pump::{Edits, Ended, Frame, Request, Ticket};
 
@@ -74,7 +74,7 @@ impl Inner {
         Some((sent, note))
     }
 
-    /// The pump must not wait for a ledger that a decision holds.
+    /// The pump must not wait for a ledger that a decision holds, or another process.
     /// What it did to the state then has a record of its own: the call's end must not wait, for other records count on it.
     pub(super) fn settle_step(
         self: &Arc<Self>,
@@ -82,8 +82,11 @@ impl Inner {
         how: Settled,
         answer: Option<Answered>,
     ) -> Option<StateNote> {
-        if !self.is_deciding() {
-            return self.settle_now(sequence, how, answer.as_ref());
+        let at_once = || self.ledger.try_settle(&self.key, sequence, &ended(how, answer.as_ref()));
+        // A shared ledger waits for no decision of this process by itself.
+        let may_try = self.ledger.is_shared() || !self.is_deciding();
+        if let Some(settled) = may_try.then(at_once).flatten() {
+            return self.settled(settled);
         }
         let inner = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
@@ -95,7 +98,10 @@ impl Inner {
     }
 
     fn settle_now(&self, sequence: u64, how: Settled, answer: Option<&Answered>) -> Option<StateNote> {
-        let settled = self.ledger.settle(&self.key, sequence, &ended(how, answer));
+        self.settled(self.ledger.settle(&self.key, sequence, &ended(how, answer)))
+    }
+
+    fn settled(&self, settled: Result<Option<StateNote>, LedgerFailure>) -> Option<StateNote> {
         settled.unwrap_or_else(|failure| {
             self.log.say(Level::Error, &failure.to_string());
             None

@@ -14,9 +14,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use framegate_guard::Guard;
 use framegate_guard::json::{Document, Limits};
+use framegate_guard::ledger::{LedgerFailure, Overheard, Shared};
 use framegate_guard::messages::{Message, as_written, result_text};
-use framegate_guard::session::{OutputKind, Session};
-use framegate_guard::store::event::{Event, HeardRecord};
+use framegate_guard::session::{Origin, OutputKind, Session};
+use framegate_guard::store::event::{Event, HeardRecord, OverheardRecord};
 use framegate_pump::{Frame, Request};
 use tokio::sync::Notify;
 
@@ -30,6 +31,9 @@ pub(super) const READY_ON_THREAD_BYTES_MAX: usize = 64 * 1024;
 
 /// Bytes of outputs that wait to be made ready, in all. Beyond it the server's answers wait.
 const BACKLOG_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// The longest text that is kept for the other processes of a session, as the record keeps no longer ones.
+pub(super) const SHARED_BYTES_MAX: usize = 1024 * 1024;
 
 /// Outputs that are being made ready.
 #[derive(Default)]
@@ -115,7 +119,7 @@ impl Inner {
 
     /// A resource that was read, a prompt that was fetched: it reaches the model as a result does.
     pub(super) fn fetched(self: &Arc<Self>, request: &Request, frame: &Frame, kind: OutputKind) {
-        if !self.guard().reads_conversation() {
+        if !self.hears(&self.guard()) {
             return;
         }
         let named = if kind == OutputKind::Prompt { "name" } else { "uri" };
@@ -126,6 +130,60 @@ impl Inner {
             return;
         }
         self.hear_other(kind, name, text);
+    }
+
+    /// Whether anything depends on what is heard, here or in another process of the session.
+    pub(super) fn hears(&self, guard: &Guard) -> bool {
+        guard.reads_conversation() || self.ledger.is_shared()
+    }
+
+    /// Hears an answer; its number, where anything depends on it here.
+    pub(super) fn hear_answer(&self, origin: Origin, frame: &Frame) -> Option<u64> {
+        if frame.len() > SHARED_BYTES_MAX && !self.guard().reads_conversation() {
+            // Nobody reads it here, and it is too much for the others.
+            self.ledger.share(Shared { origin: &origin, text: None });
+            return None;
+        }
+        self.hear_output(origin, super::answers::text_of(frame))
+    }
+
+    /// Hears an output, and lets the other processes of the session know it.
+    pub(super) fn hear_output(&self, origin: Origin, text: String) -> Option<u64> {
+        self.ledger.share(Shared { origin: &origin, text: shared_part(&text) });
+        if !self.guard().reads_conversation() {
+            return None;
+        }
+        let mut session = self.session();
+        Arc::make_mut(&mut *session).output(origin, text);
+        Some(session.heard())
+    }
+
+    /// Hears what the other processes of the session have heard. A call that their clients' model makes comes after it.
+    ///
+    /// # Errors
+    /// [`LedgerFailure`]: what they heard is not known.
+    pub(super) fn hear_others(self: &Arc<Self>, guard: &Guard) -> Result<(), LedgerFailure> {
+        if !guard.reads_conversation() {
+            return Ok(());
+        }
+        for Overheard { origin, text } in self.ledger.overheard()? {
+            let heard = text.as_ref().map(|text| Bytes::from(text.clone()));
+            {
+                let mut session = self.session();
+                let kept = Arc::make_mut(&mut *session);
+                match text {
+                    Some(text) => kept.output(origin.clone(), text),
+                    None => kept.output_unknown(&format!(
+                        "{} is not known here: its text is not kept for the other processes of the session",
+                        origin.shown()
+                    )),
+                }
+                let number = session.heard();
+                self.ledger.note(Event::Overheard(OverheardRecord { number, origin, text: heard }));
+            }
+            self.make_ready();
+        }
+        Ok(())
     }
 
     /// Makes what was heard last ready where that takes long enough to be worth a thread.
@@ -147,6 +205,11 @@ impl Inner {
     pub(super) fn is_ready(&self, guard: &Guard) -> bool {
         self.session().unprepared_bytes(guard.preparing()) <= READY_ON_THREAD_BYTES_MAX
     }
+}
+
+/// What of a text the other processes of a session are told: all or nothing.
+pub(super) fn shared_part(text: &str) -> Option<&str> {
+    (text.len() <= SHARED_BYTES_MAX).then_some(text)
 }
 
 /// Every name and text in an answer, decoded.

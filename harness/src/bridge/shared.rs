@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
 use framegate_guard::json::Document;
-use framegate_guard::ledger::{Ledger, Receipt, SessionKey};
+use framegate_guard::ledger::{Declared, Ledger, Receipt, SessionKey};
 use framegate_guard::policy::Policy;
 use framegate_guard::session::{Session, Window};
 use framegate_guard::store::StoreError;
@@ -76,6 +76,8 @@ pub(super) struct Inner {
     guard: RwLock<Arc<Guard>>,
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) key: SessionKey,
+    /// Whose questions these are: a yes to one server's call is none to another's of the same session.
+    pub(super) asks_as: SessionKey,
     pub(super) world: Arc<dyn World>,
     pub(super) log: Arc<CallLog>,
     pub(super) noise: Option<DivertNoise>,
@@ -136,14 +138,16 @@ impl Bridge {
             max_messages: messages.unwrap_or(window.max_messages),
             max_chars: chars.unwrap_or(window.max_chars),
         };
+        let asks_as = asks_as(&key, guard.server());
         let inner = Inner {
             session: Mutex::new(Arc::new(Session::new(window))),
             context: file.map(Mutex::new),
             backlog: Arc::default(),
             guard: RwLock::new(Arc::new(guard)),
             ledger,
-            asking: AskState::new(ask, &key)?,
+            asking: AskState::new(ask, &asks_as)?,
             key,
+            asks_as,
             world,
             log,
             noise: noise.map(DivertNoise),
@@ -164,6 +168,10 @@ impl Bridge {
     /// Takes the handle by which the server is asked for its tools.
     pub fn start(&self, handle: &Handle) {
         let _ = self.inner.injector.set(handle.injector());
+        // What a session said before is read before a frame waits for it.
+        if let Err(why) = self.inner.hear_others(&self.guard()) {
+            self.say(Level::Warn, &why.to_string());
+        }
     }
 
     /// The guard in force.
@@ -195,6 +203,7 @@ impl Bridge {
             if !guard.faults().is_empty() {
                 return Err(guard.faults().join("\n"));
             }
+            self.declare(guard.policy()).await?;
             // What it was bound to may have been another listing.
             if self.inner.replace_guard(&before, guard) {
                 break (self.guard(), warnings);
@@ -208,6 +217,18 @@ impl Bridge {
             let _ = injector.notify_client("notifications/tools/list_changed", None);
         }
         Ok(())
+    }
+
+    /// Says which variables a policy declares, to whoever shares them. Other processes may have to be waited for.
+    async fn declare(&self, policy: &Policy) -> Result<(), String> {
+        let declared: Vec<Declared> = policy.declared().collect();
+        let ledger = Arc::clone(&self.inner.ledger);
+        if declared.is_empty() && !ledger.is_shared() {
+            return ledger.declare(policy.name(), &declared);
+        }
+        let policy = policy.clone();
+        let declaring = tokio::task::spawn_blocking(move || ledger.declare(policy.name(), &declared)).await;
+        declaring.map_err(|why| format!("it cannot be put in force: {why}"))?
     }
 
     /// Says which policy decides, and whether anything follows from it.
@@ -236,6 +257,11 @@ impl Bridge {
     pub(super) fn say_lines(&self, level: Level, text: &str) {
         self.inner.log.say_lines(level, text);
     }
+}
+
+fn asks_as(key: &SessionKey, server: &str) -> SessionKey {
+    let name = if key.name == server { key.name.clone() } else { format!("{}/{server}", key.name) };
+    SessionKey { principal: key.principal.clone(), name }
 }
 
 impl Inner {

@@ -39,7 +39,7 @@ impl Inner {
         let limit = self.asking.settings.terminal_timeout;
         let asker = TerminalAsker {
             desk: Arc::clone(desk),
-            key: self.key.clone(),
+            key: self.asks_as.clone(),
             decision: Arc::clone(&asked.receipt.decision),
             remember: options.remember,
             limit,
@@ -50,7 +50,7 @@ impl Inner {
     /// A standing approval lets the call through, by the decision of now like any other; without one somebody is asked.
     pub(super) fn stand_or_ask(self: &Arc<Self>, asked: Asked, desk: Arc<Desk>) -> Verdict {
         let inner = Arc::clone(self);
-        let (key, decision) = (self.key.clone(), Arc::clone(&asked.receipt.decision));
+        let (key, decision) = (self.asks_as.clone(), Arc::clone(&asked.receipt.decision));
         let remember = options(&asked).map_or(Remember::Never, |options| options.remember);
         let waits = Undone {
             inner: Arc::clone(self),

@@ -145,10 +145,8 @@ impl Page<'_> {
         call: &RecordedCall,
         retracer: &mut Retracer<'_, RecordFile>,
     ) -> Result<bool, StoreError> {
-        let session = retracer.session(&call.record)?;
-        Ok(self
-            .choice
-            .takes(call, session.as_ref().map(|session| session.server.as_str()).unwrap_or_default()))
+        let session = retracer.session(&call.record)?.unwrap_or_default();
+        Ok(self.choice.takes(call, &session))
     }
 
     fn chosen(&self, calls: Vec<RecordedCall>) -> Result<Vec<RecordedCall>, StoreError> {

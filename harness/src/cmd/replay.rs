@@ -77,7 +77,7 @@ fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Repor
     let mut replayer = Replayer::new(file, other);
     replayer.calls(file, |replayer, call| {
         let session = replayer.retracer.session(&call.record)?.unwrap_or_default();
-        if !choice.takes(&call, &session.server) {
+        if !choice.takes(&call, &session) {
             return Ok(());
         }
         let again = replayer.call(&call.record)?;

@@ -17,12 +17,13 @@ use crate::args::{Ask, Mode, Noise, RunArgs};
 use crate::bridge::{Bridge, BridgeSettings, Disk, Outgoing, Visible, follow};
 use crate::calls::{CallLog, Level};
 use crate::child::{ServerCommand, ServerName, StartError, Upstream};
+use crate::clip::clip;
 use crate::desk::Desk;
 use crate::exit::{Exit, how_it_ended};
 use crate::noise::DivertNoise;
 use crate::policy_file::{self, Stamp};
 use crate::record::Recorder;
-use crate::recorder::{Fidelity, StoreLedger, StoreSettings};
+use crate::recorder::{Fidelity, SessionName, Sharing, StoreLedger, StoreSettings};
 use crate::redact;
 use crate::resolve::ResolveError;
 use crate::session::{EndedFor, Outcome, Session, Settings, Stop};
@@ -114,7 +115,9 @@ fn prepare(
     let ignored =
         StoreSettings::without_effect(&args.store, guard.is_some()).map_err(|why| (why, Exit::Usage))?;
     ignored.iter().for_each(|warning| log.say(Level::Warn, warning));
-    let kept = recording(args, guard.as_ref(), name, log).map_err(|why| (why, Exit::File))?;
+    let session = shared_session(args, guard.is_some(), log).map_err(|why| (why, Exit::Usage))?;
+    let key = session_key(name, session.as_ref());
+    let kept = recording(args, guard.as_ref(), (&key, name), log).map_err(|why| (why, Exit::File))?;
     let asking = asking(args, guard.as_ref(), kept.as_ref(), log)?;
     let without_policy = guard.is_none();
     let guard = match (guard, &kept) {
@@ -140,10 +143,13 @@ fn prepare(
     let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
     let annotates = args.store.annotate && (without_policy || !guard.is_monitoring());
     let recorded = kept.as_ref().map(|kept| -> Arc<dyn Ledger> { kept.ledger.clone() });
+    let ledger = recorded.unwrap_or_else(|| Arc::new(MemoryLedger::default()));
+    let declared: Vec<_> = guard.policy().declared().collect();
+    ledger.declare(guard.policy().name(), &declared).map_err(|why| (why, Exit::Policy))?;
     let bridge = Bridge::new(BridgeSettings {
         guard,
-        ledger: recorded.unwrap_or_else(|| Arc::new(MemoryLedger::default())),
-        key: session_key(name),
+        ledger,
+        key,
         world: Arc::new(Disk::new(&cwd)),
         log: Arc::clone(log),
         noise,
@@ -210,8 +216,30 @@ struct Kept {
     desk: Arc<Desk>,
 }
 
-fn session_key(name: &ServerName) -> SessionKey {
-    SessionKey { principal: crate::approve::LOCAL.into(), name: name.as_str().to_owned() }
+/// A session that is shared is called as it was said; otherwise each server has its own.
+fn session_key(server: &ServerName, shared: Option<&SessionName>) -> SessionKey {
+    let name = shared.map_or(server.as_str(), SessionName::as_str);
+    SessionKey { principal: crate::approve::LOCAL.into(), name: name.to_owned() }
+}
+
+/// The session that is shared with other processes, if one is.
+///
+/// # Errors
+/// When it cannot be one, or there is nothing to share.
+fn shared_session(args: &RunArgs, has_policy: bool, log: &CallLog) -> Result<Option<SessionName>, String> {
+    let Some(typed) = args.session.as_deref() else { return Ok(None) };
+    let name = SessionName::of(typed)
+        .map_err(|why| format!("`{}` cannot be the name of a session (--session): {why}", clip(typed)))?;
+    if StoreSettings::is_kept(&args.store, has_policy) {
+        return Ok(Some(name));
+    }
+    if has_policy || args.store.store.is_some() {
+        let text = "--session needs a record, beside which the session is kept, and none is (--store none): add --store FILE, or leave --session out";
+        return Err(text.into());
+    }
+    // No error: a variable may be meant for other servers.
+    log.say(Level::Warn, "--session shares nothing: no record is kept (no policy and no --store)");
+    Ok(None)
 }
 
 /// The record, if one is kept.
@@ -221,7 +249,7 @@ fn session_key(name: &ServerName) -> SessionKey {
 fn recording(
     args: &RunArgs,
     guard: Option<&Guard>,
-    name: &ServerName,
+    (key, name): (&SessionKey, &ServerName),
     log: &Arc<CallLog>,
 ) -> Result<Option<Kept>, String> {
     let monitors = guard.is_some_and(Guard::is_monitoring);
@@ -229,10 +257,9 @@ fn recording(
     let command: serde_json::Value = args.command.iter().map(|word| word.to_string_lossy()).collect();
     let command = command.to_string();
     let given: Vec<&[u8]> = args.command.iter().map(|word| word.as_encoded_bytes()).collect();
-    let key = session_key(name);
     let about = SessionRecord {
-        principal: key.principal,
-        name: key.name,
+        principal: key.principal.clone(),
+        name: key.name.clone(),
         server: name.as_str().to_owned(),
         pid: std::process::id(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -242,7 +269,20 @@ fn recording(
             .into(),
         command_sha256: framegate_guard::store::entries::hash(&given.join(&0)),
     };
-    let ledger = StoreLedger::open(&store, about, log)?;
+    let mut declared = guard.into_iter().flat_map(|guard| guard.policy().declared());
+    let sharing = match args.session {
+        Some(_) => Sharing::Session,
+        None if declared.any(|variable| variable.is_stores) => Sharing::State,
+        None => Sharing::Nothing,
+    };
+    let ledger = StoreLedger::open(&store, about, sharing, log)?;
+    if sharing == Sharing::Session {
+        log.say(Level::Info, &format!("the session `{}` is shared with others of this name", key.name));
+        if store.keep.name() == "none" {
+            let text = "--store-content none keeps no text: what this server says is unknown to the others of its session, and calls that depend on it ask";
+            log.say(Level::Warn, text);
+        }
+    }
     log.say(Level::Info, &format!("decisions are recorded in `{}`", store.file.display()));
     let desk = Desk::beside(&store.file, args.approver.as_deref(), Arc::clone(log));
     Ok(Some(Kept { ledger: Arc::new(ledger), desk }))
@@ -297,7 +337,7 @@ fn guarded(args: &RunArgs, name: &ServerName, log: &Arc<CallLog>) -> Result<Opti
     };
     // Before it is read: what changes from now on is seen.
     let stamp = policy_file::stamp_to_keep(file);
-    let loaded = policy_file::load_to_run(file, &args.policy.facts).map_err(|why| why.to_string())?;
+    let loaded = policy_file::load(file, &args.policy.facts).map_err(|why| why.to_string())?;
     if args.mode == Some(Mode::Enforce) && loaded.policy.mode() == framegate_guard::policy::Mode::Monitor {
         let text = "--mode enforce was given, and the policy says `mode: monitor`: change one of them";
         return Err(text.into());
@@ -323,7 +363,7 @@ fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, stamp: Option<Stamp>, settings:
         let Some(stamp) = stamp else { return };
         let (path, facts) = (file.clone(), facts.clone());
         let load = move || {
-            let loaded = policy_file::load_to_run(&path, &facts).map_err(|why| why.to_string())?;
+            let loaded = policy_file::load(&path, &facts).map_err(|why| why.to_string())?;
             Ok((loaded.policy, loaded.facts, loaded.warnings))
         };
         tokio::spawn(follow(Arc::clone(&to_start), (file.clone(), stamp), load));

@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use framegate_guard::policy::Glob;
+use framegate_guard::store::retrace::SessionInfo;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
@@ -17,7 +18,7 @@ pub(crate) struct Choice {
     outcome: Option<&'static str>,
     /// A rule, or a check by its name.
     rule: Option<String>,
-    session: Option<u64>,
+    session: Option<ChosenSession>,
     /// In µs since 1970.
     pub(crate) since: Option<i64>,
     until: Option<i64>,
@@ -42,16 +43,34 @@ impl Choice {
         };
         let (since, until) =
             (time("since", &args.since, Day::First)?, time("until", &args.until, Day::Last)?);
-        Ok(Choice { tool, outcome, rule: args.rule.clone(), session: args.session, since, until })
+        let session = args.session.as_deref().map(ChosenSession::of);
+        Ok(Choice { tool, outcome, rule: args.rule.clone(), session, since, until })
     }
 
-    pub(crate) fn takes(&self, call: &RecordedCall, server: &str) -> bool {
-        self.tool.as_ref().is_none_or(|tool| tool.matches(server, call.tool()))
+    pub(crate) fn takes(&self, call: &RecordedCall, session: &SessionInfo) -> bool {
+        self.tool.as_ref().is_none_or(|tool| tool.matches(&session.server, call.tool()))
             && self.outcome.is_none_or(|outcome| call.outcome() == outcome || call.would() == Some(outcome))
-            && self.session.is_none_or(|session| call.session() == session)
+            && self.session.as_ref().is_none_or(|chosen| chosen.is(call.session(), session))
             && self.since.is_none_or(|since| call.record.time().0 >= since)
             && self.until.is_none_or(|until| call.record.time().0 <= until)
             && self.rule.as_deref().is_none_or(|rule| call.is_by(rule))
+    }
+}
+
+/// A session by its number, or several by the name that they share.
+#[derive(Debug, Clone)]
+struct ChosenSession {
+    number: Option<u64>,
+    name: String,
+}
+
+impl ChosenSession {
+    fn of(text: &str) -> ChosenSession {
+        ChosenSession { number: text.parse().ok(), name: text.to_owned() }
+    }
+
+    fn is(&self, number: u64, session: &SessionInfo) -> bool {
+        self.number == Some(number) || self.name == session.name
     }
 }
 

@@ -108,7 +108,7 @@ fn each(
     replayer.calls(file, |replayer, call| {
         let session = replayer.retracer.session(&call.record)?.unwrap_or_default();
         let is_allowed = call.outcome() == "allow" && call.would().is_none();
-        if is_allowed && choice.takes(&call, &session.server) {
+        if is_allowed && choice.takes(&call, &session) {
             let again = replayer.call(&call.record)?.ok();
             take(&call, &session.server, again);
         }

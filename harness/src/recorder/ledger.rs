@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use framegate_guard::ledger::{
-    Ended, Ledger, LedgerFailure, MemoryLedger, Noting, Receipt, SessionKey, Snapshot, StateNote, Step,
-    Stepped,
+    Declared, Ended, Ledger, LedgerFailure, MemoryLedger, Noting, Overheard, Receipt, SessionKey, Shared,
+    Snapshot, StateNote, Step, Stepped,
 };
 use framegate_guard::store::event::{CloseRecord, Event};
 use framegate_guard::store::sqlite::{self, Store};
@@ -18,7 +18,9 @@ use framegate_guard::world::Instant;
 use super::checkpoints::Checkpoints;
 use super::entropy::entropy;
 use super::queue::{Queue, Slot, Waiting, What};
+use super::remembers::Remembers;
 use super::settings::{Durability, OnFailure, StoreSettings};
+use super::shared::{Joining, SharedPast};
 use super::signer::Signer;
 use super::thread::{Place, Scribe};
 use crate::calls::{CallLog, Level};
@@ -30,11 +32,22 @@ const CLOSE_WAIT: Duration = Duration::from_secs(3);
 /// Why a call that comes while too much waits has no record.
 const FULL: &str = "too much waits to be written already";
 
-/// The ledger behind `--store`. The past of its sessions is that of this process alone: it lives in memory, so that
-/// a step decides at once, and only its commit is waited for.
+/// What of a session is kept where other processes find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Nothing.
+    Nothing,
+    /// All of it.
+    Session,
+    /// What the policy remembers for the store.
+    State,
+}
+
+/// The ledger behind `--store`. The past of a session is that of this process alone and lives in memory, unless
+/// processes share it ([`SharedPast`]): so a step decides at once, and only its commit is waited for.
 #[derive(Debug)]
 pub(crate) struct StoreLedger {
-    memory: Arc<MemoryLedger>,
+    past: Arc<Remembers>,
     queue: Arc<Queue>,
     durability: Durability,
     on_failure: OnFailure,
@@ -50,6 +63,7 @@ impl StoreLedger {
     pub(crate) fn open(
         settings: &StoreSettings,
         mut about: SessionRecord,
+        sharing: Sharing,
         log: &Arc<CallLog>,
     ) -> Result<StoreLedger, String> {
         let shown = settings.file.display();
@@ -65,9 +79,24 @@ impl StoreLedger {
         };
         let store = Store::open(&settings.file, durability, entropy).map_err(|why| failed(&why))?;
         entropy(&mut about.flow_salt).map_err(|why| failed(&why))?;
-        let (memory, queue) = (Arc::<MemoryLedger>::default(), Arc::<Queue>::default());
+        let queue = Arc::<Queue>::default();
         let (salt, key) =
             (about.flow_salt, SessionKey { principal: about.principal.clone(), name: about.name.clone() });
+        let past = Arc::new(if sharing != Sharing::Nothing {
+            let is_full = settings.durability == Durability::Full;
+            let (record, server) = (settings.file.as_path(), about.server.as_str());
+            let (key, keep) = (key.clone(), settings.keep);
+            Remembers::Shared(SharedPast::join(Joining {
+                record,
+                key,
+                server,
+                is_full,
+                keep,
+                is_private: sharing == Sharing::State,
+            })?)
+        } else {
+            Remembers::Alone(MemoryLedger::default())
+        });
         queue.lock().flow.begin(salt, settings.keep);
         let scribe = Scribe {
             store,
@@ -77,7 +106,7 @@ impl StoreLedger {
             signer: settings.key.clone().map(Signer::new),
             writer: Writer::new(about, settings.keep),
             queue: Arc::clone(&queue),
-            memory: Arc::clone(&memory),
+            past: Arc::clone(&past),
             key,
             lets_through: settings.on_failure == OnFailure::Allow,
             is_bounded: settings.durability == Durability::Bounded,
@@ -87,7 +116,7 @@ impl StoreLedger {
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || scribe.run());
         let thread = thread.map_err(|why| failed(&why))?;
         Ok(StoreLedger {
-            memory,
+            past,
             queue,
             durability: settings.durability,
             on_failure: settings.on_failure,
@@ -133,7 +162,7 @@ impl StoreLedger {
         self.queue.push(What::Event(Event::Close(CloseRecord { how: how.to_owned() })), now());
         self.queue.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(thread) = thread else { return };
+        let Some(thread) = thread else { return self.past.finish() };
         let since = std::time::Instant::now();
         while !thread.is_finished() && since.elapsed() < CLOSE_WAIT {
             std::thread::sleep(Duration::from_millis(1));
@@ -147,6 +176,38 @@ impl StoreLedger {
         } else if let Ok(checkpoints) = thread.join() {
             checkpoints.finish();
         }
+        self.past.finish();
+    }
+
+    /// Where nothing follows from a decision, a past that cannot be had refuses nothing either.
+    fn unshared(
+        &self,
+        decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
+        why: LedgerFailure,
+        takes: (bool, bool),
+    ) -> Result<Result<Stepped, u64>, LedgerFailure> {
+        if self.on_failure == OnFailure::Refuse {
+            return Err(why);
+        }
+        let Some((sequence, step)) = self.past.step_unshared(decide) else { return Err(why) };
+        let is_monitoring = step.record.as_ref().is_some_and(|record| record.guard.is_monitoring());
+        if !is_monitoring {
+            return Err(why);
+        }
+        self.log.say(Level::Warn, &format!("{}; this call is decided by what was known before", why.0));
+        Ok(self.take(sequence, step, takes))
+    }
+
+    /// A step that is to be recorded, or is let through unrecorded.
+    fn take(&self, sequence: u64, step: Step, (is_taken, is_full): (bool, bool)) -> Result<Stepped, u64> {
+        if is_taken {
+            return self.record(sequence, step, is_full);
+        }
+        // A decision that came too late is no call: another step stands for it.
+        if step.record.is_some() {
+            self.queue.miss(now(), FULL);
+        }
+        Ok(Stepped::Committed(unwritten(sequence, step)))
     }
 }
 
@@ -168,25 +229,34 @@ impl Ledger for StoreLedger {
         decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
     ) -> Result<Stepped, LedgerFailure> {
         let is_full = self.queue.is_full();
-        if !self.takes(is_full)? {
-            return self.memory.step_with(key, decide, |sequence, step| {
-                // A decision that came too late is no call: another step stands for it.
-                if step.record.is_some() {
-                    self.queue.miss(now(), FULL);
-                }
-                Ok(Stepped::Committed(unwritten(sequence, step)))
-            });
-        }
+        let is_taken = self.takes(is_full)?;
         // Still inside the step: records stand in the order of the decisions.
-        let stepped =
-            self.memory.step_with(key, decide, |sequence, step| self.record(sequence, step, is_full));
+        let then = |sequence, step| self.take(sequence, step, (is_taken, is_full));
+        let stepped = self.past.step_with(key, decide, then);
+        let stepped = stepped.or_else(|why| self.unshared(decide, why, (is_taken, is_full)))?;
         stepped.map_err(|sequence| self.nothing_to_record(key, sequence))
+    }
+
+    fn try_step(
+        &self,
+        key: &SessionKey,
+        decide: &mut dyn FnMut(&Snapshot<'_>) -> Step,
+    ) -> Option<Result<Stepped, LedgerFailure>> {
+        let is_full = self.queue.is_full();
+        let is_taken = match self.takes(is_full) {
+            Ok(is_taken) => is_taken,
+            Err(why) => return Some(Err(why)),
+        };
+        let then = |sequence, step| self.take(sequence, step, (is_taken, is_full));
+        let stepped = self.past.try_step_with(key, decide, then)?;
+        let stepped = stepped.or_else(|why| self.unshared(decide, why, (is_taken, is_full)));
+        Some(stepped.and_then(|stepped| stepped.map_err(|sequence| self.nothing_to_record(key, sequence))))
     }
 
     fn step_apart(&self, key: &SessionKey, step: Step) -> Result<Stepped, LedgerFailure> {
         let is_full = self.queue.is_full();
         let is_taken = self.takes(is_full)?;
-        let sequence = self.memory.reserve_apart(key, &step);
+        let sequence = self.past.reserve_apart(key, &step);
         if !is_taken {
             self.queue.miss(now(), FULL);
             return Ok(Stepped::Committed(unwritten(sequence, step)));
@@ -200,11 +270,51 @@ impl Ledger for StoreLedger {
         sequence: u64,
         ended: &Ended<'_>,
     ) -> Result<Option<StateNote>, LedgerFailure> {
-        self.memory.settle(key, sequence, ended)
+        self.past.settle(key, sequence, ended)
+    }
+
+    fn try_settle(
+        &self,
+        key: &SessionKey,
+        sequence: u64,
+        ended: &Ended<'_>,
+    ) -> Option<Result<Option<StateNote>, LedgerFailure>> {
+        self.past.try_settle(key, sequence, ended)
     }
 
     fn undo(&self, key: &SessionKey, sequence: u64) {
-        self.memory.undo(key, sequence);
+        self.past.undo(key, sequence);
+    }
+
+    fn declare(&self, policy: &str, variables: &[Declared]) -> Result<(), String> {
+        match &*self.past {
+            Remembers::Shared(past) => past.declare(policy, variables),
+            Remembers::Alone(memory) => memory.declare(policy, variables),
+        }
+    }
+
+    fn share(&self, said: Shared<'_>) {
+        if let Remembers::Shared(past) = &*self.past {
+            past.tell(said);
+        }
+    }
+
+    fn is_shared(&self) -> bool {
+        matches!(&*self.past, Remembers::Shared(past) if past.is_named())
+    }
+
+    fn sharing(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+        match &*self.past {
+            Remembers::Shared(past) => past.telling(),
+            Remembers::Alone(_) => None,
+        }
+    }
+
+    fn overheard(&self) -> Result<Vec<Overheard>, LedgerFailure> {
+        match &*self.past {
+            Remembers::Shared(past) => past.overheard(),
+            Remembers::Alone(_) => Ok(Vec::new()),
+        }
     }
 
     fn note(&self, event: Event) {

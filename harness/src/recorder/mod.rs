@@ -22,11 +22,14 @@ mod entropy;
 mod flow;
 mod ledger;
 mod queue;
+mod remembers;
 mod settings;
+mod shared;
 mod signer;
 mod thread;
 
 pub(crate) use entropy::entropy;
 pub(crate) use flow::{Fidelity, peer};
-pub(crate) use ledger::StoreLedger;
+pub(crate) use ledger::{Sharing, StoreLedger};
 pub(crate) use settings::StoreSettings;
+pub(crate) use shared::SessionName;

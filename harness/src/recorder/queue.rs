@@ -65,9 +65,11 @@ impl What {
                     (frame.frame.as_ref(), came(frame.sent == FrameSent::Edited), frame.out.as_ref())
                 }
                 Event::Method(method) => (Some(&method.frame), Claim::AsItIs, method.out.as_ref()),
-                Event::Approval(_) | Event::Close(_) | Event::Heard(_) | Event::State(_) => {
-                    (None, Claim::AsItIs, None)
-                }
+                Event::Approval(_)
+                | Event::Close(_)
+                | Event::Heard(_)
+                | Event::Overheard(_)
+                | Event::State(_) => (None, Claim::AsItIs, None),
             },
         };
         let frame = frame.map(|frame| (frame, claim));
@@ -134,7 +136,7 @@ impl State {
             Event::Close(_) => usize::MAX,
             // Each is one call's, and calls are refused by now, or counted.
             Event::End(_) | Event::Approval(_) | Event::State(_) => 2 * QUEUE_ITEMS_MAX,
-            Event::Frame(_) | Event::Heard(_) | Event::Method(_) => QUEUE_ITEMS_MAX,
+            Event::Frame(_) | Event::Heard(_) | Event::Method(_) | Event::Overheard(_) => QUEUE_ITEMS_MAX,
         };
         (self.items.len() < most).then(|| What::Event(without_frames(event)))
     }

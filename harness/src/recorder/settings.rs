@@ -90,7 +90,8 @@ impl StoreSettings {
         Ok(Some(Self { file, keep, on_failure, durability, limits, key }))
     }
 
-    fn is_kept(args: &StoreArgs, has_policy: bool) -> bool {
+    /// Whether a record is kept.
+    pub(crate) fn is_kept(args: &StoreArgs, has_policy: bool) -> bool {
         args.store.as_ref().map_or(has_policy, |file| file.as_os_str() != "none")
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use framegate_guard::ledger::{Ledger as _, LedgerFailure, MemoryLedger, Recorded, SessionKey};
+use framegate_guard::ledger::{LedgerFailure, Recorded, SessionKey};
 use framegate_guard::store::StoreError;
 use framegate_guard::store::event::{CallRecord, Event, FrameRecord, FrameSent, Peer, Sent};
 use framegate_guard::store::sqlite::Store;
@@ -13,6 +13,7 @@ use framegate_guard::store::writer::Writer;
 use super::checkpoints::Checkpoints;
 use super::ledger::now;
 use super::queue::{Item, Queue, What};
+use super::remembers::Remembers;
 use super::signer::Signer;
 use crate::calls::{CallLog, Level};
 
@@ -36,7 +37,9 @@ impl Place {
         Ok(Place { path: path.to_owned(), id: id(path)? })
     }
 
-    fn check(&self) -> Result<(), StoreError> {
+    /// # Errors
+    /// When there is another one in its place, or none.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
         if id(&self.path).is_ok_and(|id| id == self.id) {
             return Ok(());
         }
@@ -63,7 +66,7 @@ pub(super) struct Scribe {
     pub(super) writer: Writer,
     pub(super) queue: Arc<Queue>,
     /// Where a call that is refused is taken back.
-    pub(super) memory: Arc<MemoryLedger>,
+    pub(super) past: Arc<Remembers>,
     pub(super) key: SessionKey,
     /// Calls go through when their record cannot be written.
     pub(super) lets_through: bool,
@@ -198,7 +201,7 @@ impl Scribe {
             }
             slot.settle(Ok(None));
         } else {
-            self.memory.undo(&self.key, step);
+            self.past.undo(&self.key, step);
             slot.settle(Err(LedgerFailure(why.to_owned())));
         }
         let frame = FrameRecord {

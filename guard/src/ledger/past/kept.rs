@@ -1,0 +1,163 @@
+//! The past as a store that several processes share keeps it: part by part, so that a step writes what it changed and
+//! nothing else. A session of a thousand calls must not be written anew for the next one.
+
+use std::collections::BTreeMap;
+
+use super::{Ended, OpenCall, Past, Remembered, Settled, Transition};
+use crate::proposal::CallKey;
+use crate::state::{Kept, Scope, Variable};
+
+/// What is remembered is of a kind of policy that others of the session do not have.
+const OTHER: &str = "it is of another kind of policy";
+
+/// One part of what an engine remembers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its name, the same in all processes.
+    pub name: String,
+    /// It is the store's: it outlives the session.
+    pub is_stores: bool,
+    /// What it holds; nothing where that is what its policy says at first.
+    pub text: Option<String>,
+}
+
+impl Past {
+    /// How many calls with this key were sent and did not fail.
+    #[must_use]
+    pub fn made_count(&self, call: &CallKey) -> u32 {
+        self.made.get(call).copied().unwrap_or_default()
+    }
+
+    /// Says how many were; 0 forgets it.
+    pub fn set_made(&mut self, call: CallKey, count: u32) {
+        if count == 0 {
+            self.made.remove(&call);
+        } else {
+            self.made.insert(call, count);
+        }
+    }
+
+    /// Calls that have not ended, by their step.
+    #[must_use]
+    pub fn open(&self) -> &BTreeMap<u64, OpenCall> {
+        &self.open
+    }
+
+    /// Another process has a call under way. `flight`: what it may do to the state ([`Transition::flight`]).
+    ///
+    /// # Errors
+    /// Nobody here can read that.
+    pub fn open_elsewhere(&mut self, step: u64, call: CallKey, flight: Option<&str>) -> Result<(), String> {
+        if let Some(flight) = flight {
+            self.remembered.open_elsewhere(step, flight)?;
+        }
+        self.open.insert(step, OpenCall { call, transition: None });
+        Ok(())
+    }
+
+    /// A call of this process is under way still, after all was read anew.
+    pub fn open_again(&mut self, step: u64, open: &OpenCall) {
+        if let Some(transition) = &open.transition {
+            self.remembered.open_again(step, transition);
+        }
+        self.open.insert(step, open.clone());
+    }
+
+    /// A call of another process has ended; what came of it stands in the parts.
+    pub fn ended_elsewhere(&mut self, step: u64) {
+        self.open.remove(&step);
+        self.remembered.ended_elsewhere(step);
+    }
+
+    /// A call of a process that is gone: nobody knows whether it ran. What that changes.
+    pub fn lose(&mut self, step: u64) -> Vec<Part> {
+        let Some(open) = self.open.remove(&step) else { return Vec::new() };
+        match open.transition {
+            // One of this process, after all.
+            Some(transition) => {
+                self.remembered.settle(step, &transition, &Ended::without_answer(Settled::Lost));
+                self.parts(&transition)
+            }
+            None => self.remembered.lose(step),
+        }
+    }
+
+    /// All that this call may have changed, as it is now.
+    #[must_use]
+    pub fn parts(&self, of: &Transition) -> Vec<Part> {
+        self.remembered.parts(of)
+    }
+
+    /// Takes over what another process wrote.
+    ///
+    /// # Errors
+    /// Nobody here can read it.
+    pub fn set_part(&mut self, part: &Part) -> Result<(), String> {
+        self.remembered.set_part(part)
+    }
+}
+
+impl Remembered {
+    /// The state of a native policy, begun where there was nothing.
+    fn native(&mut self) -> Option<&mut Kept> {
+        if matches!(self, Remembered::Nothing) {
+            *self = Remembered::Native(Kept::default());
+        }
+        match self {
+            Remembered::Native(kept) => Some(kept),
+            Remembered::Nothing => None,
+        }
+    }
+
+    fn open_elsewhere(&mut self, step: u64, flight: &str) -> Result<(), String> {
+        let Some(kept) = self.native() else { return Err(OTHER.to_owned()) };
+        kept.open_elsewhere(step, flight).map_err(|why| why.to_string())
+    }
+
+    fn open_again(&mut self, step: u64, transition: &Transition) {
+        let Transition::Native(effects) = transition;
+        if let Some(kept) = self.native() {
+            kept.open_again(step, effects);
+        }
+    }
+
+    fn ended_elsewhere(&mut self, step: u64) {
+        if let Remembered::Native(kept) = self {
+            kept.ended_elsewhere(step);
+        }
+    }
+
+    fn lose(&mut self, step: u64) -> Vec<Part> {
+        let Remembered::Native(kept) = self else { return Vec::new() };
+        let changed = kept.lose(step);
+        changed.iter().map(|variable| part(kept, variable)).collect()
+    }
+
+    fn parts(&self, of: &Transition) -> Vec<Part> {
+        let Transition::Native(effects) = of;
+        match self {
+            Remembered::Native(kept) => effects.variables().map(|variable| part(kept, variable)).collect(),
+            Remembered::Nothing => Vec::new(),
+        }
+    }
+
+    fn set_part(&mut self, part: &Part) -> Result<(), String> {
+        let Some(kept) = self.native() else { return Err(OTHER.to_owned()) };
+        kept.set_part(&part.name, part.text.as_deref()).map_err(|why| why.to_string())
+    }
+}
+
+fn part(kept: &Kept, variable: &Variable) -> Part {
+    let (name, is_stores) = (variable.name.to_string(), variable.scope == Scope::Store);
+    Part { name, is_stores, text: kept.part(&variable.name) }
+}
+
+impl Transition {
+    /// What other processes have to know of a call under way: what it may do to the state when it ends. Nothing where
+    /// it does nothing then.
+    #[must_use]
+    pub fn flight(&self) -> Option<String> {
+        let Transition::Native(effects) = self;
+        effects.flight()
+    }
+}

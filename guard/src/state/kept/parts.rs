@@ -1,0 +1,211 @@
+//! What is kept, part by part, for a store that several processes share: each variable by itself, with the step that
+//! gave it its value, and of each call under way what it may still do.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use super::super::spell::{belief, shown, spelled};
+use super::super::{Combine, Kind, Scope, Unreadable, Variable};
+use super::{Belief, Changed, Effects, Held, Kept, Open, add, lost_of};
+use crate::ledger::Declared;
+
+/// A call of another process that is under way: what the variables of its `after` hold where no answer comes.
+#[derive(Debug, Clone)]
+pub(super) struct Flight {
+    after: Vec<(Arc<Variable>, Belief)>,
+}
+
+impl Kept {
+    /// A variable as a store keeps it; nothing where it holds what its policy says at first.
+    pub(crate) fn part(&self, name: &str) -> Option<String> {
+        let held = self.values.get(name)?;
+        Some(json!({ "by": held.writer, "is": spelled(&held.belief) }).to_string())
+    }
+
+    /// Takes over what another process wrote.
+    pub(crate) fn set_part(&mut self, name: &str, text: Option<&str>) -> Result<(), Unreadable> {
+        let Some(text) = text else {
+            self.values.remove(name);
+            return Ok(());
+        };
+        let read: Json = serde_json::from_str(text).map_err(|why| Unreadable(why.to_string()))?;
+        let held = || Some(Held { belief: belief(read.get("is")?)?, writer: read.get("by")?.as_u64()? });
+        let held = held().ok_or_else(|| Unreadable(format!("`{name}` has no value")))?;
+        self.values.insert(name.into(), held);
+        Ok(())
+    }
+
+    /// A call of this process is under way still, after all was read anew. What it changed at once is not taken back
+    /// any more: nobody knows what was there before.
+    pub(crate) fn open_again(&mut self, step: u64, effects: &Arc<Effects>) {
+        for after in &effects.after {
+            self.pend(&after.variable.name, step, &effects.tool);
+        }
+        self.open.insert(step, Open { effects: Arc::clone(effects), before: Vec::new() });
+    }
+
+    /// Another process has a call under way.
+    pub(crate) fn open_elsewhere(&mut self, step: u64, flight: &str) -> Result<(), Unreadable> {
+        let read: Json = serde_json::from_str(flight).map_err(|why| Unreadable(why.to_string()))?;
+        let after = || {
+            let after = read.get("after")?.as_array()?.iter();
+            let after = after.map(|one| Some((Arc::new(variable(one)?), belief(one.get("lost")?)?)));
+            Some((Arc::<str>::from(read.get("tool")?.as_str()?), after.collect::<Option<Vec<_>>>()?))
+        };
+        let (tool, after) = after().ok_or_else(|| Unreadable("a call under way".to_owned()))?;
+        for (variable, _) in &after {
+            self.pend(&variable.name, step, &tool);
+        }
+        self.elsewhere.insert(step, Flight { after });
+        Ok(())
+    }
+
+    /// It has ended; what came of it stands in the parts.
+    pub(crate) fn ended_elsewhere(&mut self, step: u64) {
+        let Some(flight) = self.elsewhere.remove(&step) else { return };
+        flight.after.iter().for_each(|(variable, _)| self.pend_no_more(&variable.name, step));
+    }
+
+    /// Its process is gone: the worst is so. The variables that this changed.
+    pub(crate) fn lose(&mut self, step: u64) -> Vec<Arc<Variable>> {
+        let Some(flight) = self.elsewhere.remove(&step) else { return Vec::new() };
+        let mut changes = Vec::new();
+        for (variable, lost) in flight.after {
+            self.pend_no_more(&variable.name, step);
+            add(&mut changes, Changed::of(&variable, lost, None, false));
+        }
+        for changed in &changes {
+            let _ = self.write(changed, step);
+        }
+        changes.into_iter().map(|changed| changed.variable).collect()
+    }
+
+    fn pend(&mut self, name: &Arc<str>, step: u64, tool: &Arc<str>) {
+        self.pending.entry(Arc::clone(name)).or_default().insert(step, Arc::clone(tool));
+    }
+
+    fn pend_no_more(&mut self, name: &Arc<str>, step: u64) {
+        let Some(calls) = self.pending.get_mut(name) else { return };
+        calls.remove(&step);
+        if calls.is_empty() {
+            self.pending.remove(name);
+        }
+    }
+}
+
+impl Effects {
+    /// The variables that the call changes, now or with its answer, each once.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &Arc<Variable>> {
+        let mut told = BTreeSet::new();
+        let changed = self.changed.iter().map(|changed| &changed.variable);
+        let all = changed.chain(self.after.iter().map(|after| &after.variable));
+        all.filter(move |variable| told.insert(Arc::clone(&variable.name)))
+    }
+
+    /// What other processes have to know of the call while it is under way, if anything.
+    pub(crate) fn flight(&self) -> Option<String> {
+        if self.after.is_empty() {
+            return None;
+        }
+        let after = self.after.iter().map(|after| {
+            let mut text = declaration(&after.variable);
+            if let Some(members) = text.as_object_mut() {
+                members.insert("lost".to_owned(), spelled(&lost_of(after, &self.tool)));
+            }
+            text
+        });
+        Some(json!({ "tool": &*self.tool, "after": after.collect::<Vec<_>>() }).to_string())
+    }
+}
+
+impl crate::policy::Policy {
+    /// How it declares the variables of its state, for other policies that share them.
+    pub fn declared(&self) -> impl Iterator<Item = Declared> {
+        self.machine().variables().iter().map(|variable| variable.declared())
+    }
+}
+
+impl Variable {
+    /// What policies that share it must say alike.
+    #[must_use]
+    pub fn declared(&self) -> Declared {
+        let first = shown(&Belief::Known(self.init.clone()));
+        let combine = self.combine.map(|combine| format!(", combined by `{}`", combine.name()));
+        let scope = if self.scope == Scope::Store { "store" } else { "session" };
+        let begins = match self.kind {
+            Kind::Window { .. } => String::new(),
+            _ => format!(", {first} at first"),
+        };
+        let says = format!("{}{begins}{}, scope {scope}", self.kind, combine.unwrap_or_default());
+        Declared { name: self.name.to_string(), is_stores: self.scope == Scope::Store, says }
+    }
+}
+
+fn declaration(variable: &Variable) -> Json {
+    let of = match variable.kind {
+        Kind::List { max } | Kind::Set { max } => json!(max),
+        Kind::Window { per_us } => json!(per_us),
+        _ => Json::Null,
+    };
+    json!({
+        "name": &*variable.name,
+        "kind": variable.kind.name(),
+        "of": of,
+        "init": spelled(&Belief::Known(variable.init.clone())),
+        "is_stores": variable.scope == Scope::Store,
+        "combine": variable.combine.map(Combine::name),
+    })
+}
+
+/// What [`declaration`] made.
+fn variable(text: &Json) -> Option<Variable> {
+    let of = || text.get("of")?.as_u64();
+    let max = || usize::try_from(of()?).ok();
+    let kind = match text.get("kind")?.as_str()? {
+        "bool" => Kind::Bool,
+        "decimal" => Kind::Decimal,
+        "int" => Kind::Int,
+        "list" => Kind::List { max: max()? },
+        "set" => Kind::Set { max: max()? },
+        "string" => Kind::String,
+        "timestamp" => Kind::Timestamp,
+        "window" => Kind::Window { per_us: i64::try_from(of()?).ok()? },
+        _ => return None,
+    };
+    let combine = match text.get("combine")? {
+        Json::Null => None,
+        name => Some(*Combine::ALL.iter().find(|combine| name == combine.name())?),
+    };
+    let init = belief(text.get("init")?)?.value()?.clone();
+    let scope = if text.get("is_stores")?.as_bool()? { Scope::Store } else { Scope::Session };
+    Some(Variable { name: text.get("name")?.as_str()?.into(), kind, init, scope, combine })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Value;
+
+    #[test]
+    fn a_declaration_comes_back_as_it_was() {
+        let kinds = [
+            (Kind::Bool, Some(Combine::Or)),
+            (Kind::Decimal, Some(Combine::Max)),
+            (Kind::Int, Some(Combine::Add)),
+            (Kind::List { max: 7 }, None),
+            (Kind::Set { max: 8 }, Some(Combine::Union)),
+            (Kind::String, None),
+            (Kind::Timestamp, Some(Combine::Min)),
+            (Kind::Window { per_us: 9 }, Some(Combine::Add)),
+        ];
+        for (kind, combine) in kinds {
+            for scope in [Scope::Session, Scope::Store] {
+                let of = Variable { name: "v".into(), kind, init: Value::first(kind), scope, combine };
+                assert_eq!(variable(&declaration(&of)), Some(of));
+            }
+        }
+        assert_eq!(variable(&json!({ "name": "v" })), None);
+    }
+}

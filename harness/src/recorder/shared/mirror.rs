@@ -1,0 +1,234 @@
+//! The past of one session as one server's wrapper sees it: read once, then only what others changed.
+//!
+//! `made` is kept for each server: the same tool with the same arguments is another call elsewhere. What is open, and
+//! what policies remember, is the session's; of the latter some is the store's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use framegate_guard::ledger::{OpenCall, Part, Past, Transition};
+use framegate_guard::proposal::CallKey;
+use rusqlite::{Transaction, params};
+
+use super::file::Failed;
+
+/// Bits of a step's number that count the steps of one process; those before it are its lease's number.
+pub(super) const STEP_BITS: u32 = 40;
+/// Stands for the session of what is the store's.
+pub(super) const STORE: i64 = 0;
+
+/// Whose past.
+#[derive(Debug)]
+pub(super) struct About {
+    pub(super) principal: String,
+    pub(super) session: i64,
+    pub(super) server: String,
+    pub(super) lease: u64,
+}
+
+/// What is known of it.
+#[derive(Debug, Default)]
+pub(super) struct Mirror {
+    pub(super) past: Past,
+    /// The clock's, as of when all of it was read.
+    version: i64,
+    /// `PRAGMA data_version`: changes with each commit of somebody else's. Nothing where all is to be read anew.
+    seen: Option<i64>,
+    /// How often something was found changed, or changed.
+    changes: u64,
+    /// Variables that are the store's, as the policy here declares them.
+    stores: BTreeSet<String>,
+    /// Calls of this process that have not ended: what they do to the state is nowhere else.
+    own: BTreeMap<u64, OpenCall>,
+}
+
+impl Mirror {
+    /// What is done to it from here on may not be committed; then all is read anew.
+    pub(super) fn doubt(&mut self) -> Option<i64> {
+        self.seen.take()
+    }
+
+    /// It was committed.
+    pub(super) fn trust(&mut self, seen: Option<i64>) {
+        self.seen = seen;
+    }
+
+    /// The policy says anew which variables are the store's.
+    pub(super) fn set_stores(&mut self, stores: BTreeSet<String>) {
+        if stores != self.stores {
+            self.stores = stores;
+            self.seen = None;
+        }
+    }
+
+    /// Another number whenever anything has changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Reads what others changed.
+    pub(super) fn refresh(&mut self, step: &Transaction<'_>, about: &About) -> Result<(), Failed> {
+        let one = |sql| step.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0));
+        let seen = one("PRAGMA data_version")?;
+        if self.seen == Some(seen) {
+            return Ok(());
+        }
+        if self.seen.is_none() {
+            self.start_anew()?;
+        }
+        let version = one("SELECT version FROM clock")?;
+        if version != self.version {
+            let changed =
+                self.read_made(step, about)? | self.read_parts(step, about)? | self.read_open(step, about)?;
+            self.changes += u64::from(changed);
+            self.version = version;
+        }
+        self.seen = Some(seen);
+        Ok(())
+    }
+
+    /// Everything is read again, and what this process has under way stands on top of it.
+    fn start_anew(&mut self) -> Result<(), Failed> {
+        (self.past, self.version) = (Past::default(), 0);
+        self.changes += 1;
+        Ok(())
+    }
+
+    fn read_made(&mut self, step: &Transaction<'_>, about: &About) -> Result<bool, Failed> {
+        let mut select = step.prepare_cached(
+            "SELECT call, count FROM made WHERE session = ?1 AND server = ?2 AND version > ?3",
+        )?;
+        let mut rows = select.query(params![about.session, about.server, self.version])?;
+        let mut changed = false;
+        while let Some(row) = rows.next()? {
+            self.past.set_made(CallKey::from_bytes(row.get(0)?), row.get(1)?);
+            changed = true;
+        }
+        Ok(changed)
+    }
+
+    fn read_parts(&mut self, step: &Transaction<'_>, about: &About) -> Result<bool, Failed> {
+        let mut select = step.prepare_cached(
+            "SELECT name, session, value FROM remembered \
+             WHERE principal = ?1 AND session IN (?2, ?3) AND version > ?4",
+        )?;
+        let mut rows = select.query(params![about.principal, STORE, about.session, self.version])?;
+        let mut changed = false;
+        while let Some(row) = rows.next()? {
+            let is_stores = row.get::<_, i64>(1)? == STORE;
+            let part = Part { name: row.get(0)?, is_stores, text: row.get(2)? };
+            // Another session may call its own like one of the store's.
+            if self.stores.contains(&part.name) != is_stores {
+                continue;
+            }
+            let set = self.past.set_part(&part);
+            set.map_err(|why| Failed::Other(format!("`{}` cannot be read: {why}", part.name)))?;
+            changed = true;
+        }
+        Ok(changed)
+    }
+
+    fn read_open(&mut self, step: &Transaction<'_>, about: &About) -> Result<bool, Failed> {
+        let mut select = step.prepare_cached("SELECT step, call, flight FROM open WHERE session = ?1")?;
+        let mut rows = select.query([about.session])?;
+        let (mut there, mut changed) = (BTreeSet::new(), false);
+        while let Some(row) = rows.next()? {
+            let number: u64 = row.get(0)?;
+            there.insert(number);
+            if self.past.open().contains_key(&number) {
+                continue;
+            }
+            let (call, flight): ([u8; 32], Option<String>) = (row.get(1)?, row.get(2)?);
+            let opened = match self.own.get(&number) {
+                Some(own) => {
+                    self.past.open_again(number, own);
+                    Ok(())
+                }
+                None => self.past.open_elsewhere(number, CallKey::from_bytes(call), flight.as_deref()),
+            };
+            opened.map_err(|why| Failed::Other(format!("a call under way cannot be read: {why}")))?;
+            changed = true;
+        }
+        let ended: Vec<u64> =
+            self.past.open().keys().filter(|number| !there.contains(number)).copied().collect();
+        for number in &ended {
+            self.past.ended_elsewhere(*number);
+        }
+        Ok(changed || !ended.is_empty())
+    }
+
+    /// Another version begins with this step.
+    pub(super) fn next(&mut self, step: &Transaction<'_>, about: &About, now_ms: i64) -> Result<(), Failed> {
+        let mut tick = step.prepare_cached("UPDATE clock SET version = version + 1 RETURNING version")?;
+        self.version = tick.query_row([], |row| row.get(0))?;
+        let mut use_it = step.prepare_cached("UPDATE sessions SET used_ms = ?2 WHERE number = ?1")?;
+        if use_it.execute(params![about.session, now_ms])? != 1 {
+            return Err(Failed::Other("the session is not in it any more".to_owned()));
+        }
+        self.changes += 1;
+        Ok(())
+    }
+
+    /// A call that goes out is there from now on.
+    pub(super) fn opened(
+        &mut self,
+        step: &Transaction<'_>,
+        about: &About,
+        number: u64,
+    ) -> Result<(), Failed> {
+        let Some(open) = self.past.open().get(&number).cloned() else { return Ok(()) };
+        let insert =
+            "INSERT INTO open (step, session, lease, server, call, flight) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let flight = open.transition.as_deref().and_then(Transition::flight);
+        let call = open.call.as_bytes();
+        let row = params![number, about.session, about.lease, about.server, call, flight.as_deref()];
+        step.prepare_cached(insert)?.execute(row)?;
+        self.write_made(step, about, &open.call)?;
+        if let Some(transition) = &open.transition {
+            self.write_parts(step, about, &self.past.parts(transition))?;
+        }
+        self.own.insert(number, open);
+        Ok(())
+    }
+
+    /// What a call of this process does to the state.
+    pub(super) fn transition(&self, number: u64) -> Option<Arc<Transition>> {
+        self.past.open().get(&number)?.transition.clone()
+    }
+
+    /// A call that has ended is there no more. `call`: one of this server's, of which there may be one less.
+    pub(super) fn ended(
+        &mut self,
+        step: &Transaction<'_>,
+        about: &About,
+        (number, call, parts): (u64, Option<&CallKey>, &[Part]),
+    ) -> Result<(), Failed> {
+        step.prepare_cached("DELETE FROM open WHERE step = ?1")?.execute([number])?;
+        if let Some(call) = call {
+            self.write_made(step, about, call)?;
+        }
+        self.write_parts(step, about, parts)?;
+        self.own.remove(&number);
+        Ok(())
+    }
+
+    fn write_made(&self, step: &Transaction<'_>, about: &About, call: &CallKey) -> Result<(), Failed> {
+        let upsert = "INSERT INTO made (session, server, call, count, version) VALUES (?1, ?2, ?3, ?4, ?5) \
+                      ON CONFLICT DO UPDATE SET count = excluded.count, version = excluded.version";
+        let count = self.past.made_count(call);
+        let row = params![about.session, about.server, call.as_bytes(), count, self.version];
+        step.prepare_cached(upsert)?.execute(row)?;
+        Ok(())
+    }
+
+    fn write_parts(&self, step: &Transaction<'_>, about: &About, parts: &[Part]) -> Result<(), Failed> {
+        let upsert = "INSERT INTO remembered (principal, session, name, value, version) VALUES (?1, ?2, ?3, ?4, ?5) \
+                      ON CONFLICT DO UPDATE SET value = excluded.value, version = excluded.version";
+        for part in parts {
+            let session = if part.is_stores { STORE } else { about.session };
+            let row = params![about.principal, session, part.name, part.text, self.version];
+            step.prepare_cached(upsert)?.execute(row)?;
+        }
+        Ok(())
+    }
+}

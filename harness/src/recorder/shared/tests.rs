@@ -1,0 +1,225 @@
+//! Several processes of one session, as far as the file can tell: each has a lease and connections of its own.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use framegate_guard::ledger::{Declared, Ended, SessionKey, Settled, Shared, Snapshot, Step};
+use framegate_guard::policy::Policy;
+use framegate_guard::session::{Origin, OutputKind, Session};
+use framegate_guard::store::keep::Keep;
+use framegate_guard::{Call, Facts, Guard, json};
+use rusqlite::Connection;
+
+use super::file::beside;
+use super::{Joining, SharedPast};
+use crate::bridge::Disk;
+
+fn join(record: &Path, session: &str, server: &str) -> SharedPast {
+    let key = SessionKey { principal: "p".into(), name: session.into() };
+    let (is_full, keep, is_private) = (false, Keep::Full, false);
+    SharedPast::join(Joining { record, key, server, is_full, keep, is_private }).unwrap()
+}
+
+/// What decides: all is let through, and whether the call was made before is noted.
+struct Caller(Guard);
+
+impl Caller {
+    fn new() -> Caller {
+        let text = b"framegate: 1\ndefault: allow\ndefaults: { arguments: unchecked }\n";
+        let policy = Policy::load("p.yaml", text, &mut |_| Err(String::new())).unwrap().policy;
+        Caller(Guard::new(policy, "s", Facts::default()))
+    }
+
+    /// The step of a call, and whether it was made before. `waits`: off the pump's thread.
+    fn call(&self, past: &SharedPast, n: usize, waits: bool) -> (u64, bool) {
+        let arguments = json::Document::read(format!("[{n}]").into(), &json::Limits::default()).unwrap();
+        let mut made = false;
+        let mut decide = |before: &Snapshot<'_>| {
+            let call = Call { tool: "t", id: None, arguments: arguments.root() };
+            let decision = self.0.decide(&call, &Session::default(), before, &Disk::new(Path::new(".")));
+            made = before.is_made(&decision.made_as);
+            Step { decision: Arc::new(decision), is_sent: true, record: None }
+        };
+        let number = match waits {
+            true => past.step_with(&mut decide, |number, _| number).unwrap(),
+            false => past.try_step_with(&mut decide, |number, _| number).unwrap().unwrap(),
+        };
+        (number, made)
+    }
+}
+
+/// Numbers that come again with the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+#[test]
+fn any_number_of_processes_remember_as_one_would() {
+    const CALLS: usize = 4;
+    let (folder, caller) = (tempfile::tempdir().unwrap(), Caller::new());
+    let record = folder.path().join("r.db");
+    let mut random = Random(7);
+    let mut processes: Vec<SharedPast> = (0..3).map(|_| join(&record, "s", "one")).collect();
+    // How often each call counts, and those under way by the process that made them.
+    let (mut made, mut open): (HashMap<usize, u32>, BTreeMap<(usize, u64), usize>) = Default::default();
+    for _ in 0..600 {
+        let (at, n) = (random.below(processes.len()), random.below(CALLS));
+        let mine: Vec<(usize, u64)> = open.keys().filter(|(of, _)| *of == at).copied().collect();
+        let one = mine.get(random.below(mine.len().max(1))).copied();
+        match (random.below(20), one) {
+            (0, _) => {
+                // Killed: what it had under way counts for ever.
+                processes[at] = join(&record, "s", "one");
+                open.retain(|(of, _), _| *of != at);
+            }
+            (1, _) => {
+                processes[at].finish();
+                processes[at] = join(&record, "s", "one");
+                open.retain(|(of, _), _| *of != at);
+            }
+            (2..8, Some(key)) => {
+                let how = [Settled::Done, Settled::Failed, Settled::Lost][random.below(3)];
+                processes[at].settle(key.1, &Ended::without_answer(how)).unwrap();
+                let n = open.remove(&key).unwrap();
+                if how == Settled::Failed {
+                    *made.get_mut(&n).unwrap() -= 1;
+                }
+            }
+            (8..10, Some(key)) => {
+                processes[at].undo(key.1);
+                *made.get_mut(&open.remove(&key).unwrap()).unwrap() -= 1;
+            }
+            (way, _) => {
+                let (number, was_made) = caller.call(&processes[at], n, way % 2 == 0);
+                assert_eq!(was_made, made.get(&n).copied().unwrap_or_default() > 0, "{n} of {made:?}");
+                *made.entry(n).or_default() += 1;
+                assert!(open.insert((at, number), n).is_none());
+            }
+        }
+    }
+    caller.call(&processes[0], 0, false);
+    let there = |sql: &str| -> i64 {
+        Connection::open(beside(&record)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(there("SELECT count(*) FROM open"), i64::try_from(open.len() + 1).unwrap());
+}
+
+fn declared(name: &str, says: &str) -> Declared {
+    Declared { name: name.into(), is_stores: says.starts_with("store"), says: says.into() }
+}
+
+#[test]
+fn policies_of_one_session_declare_a_variable_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("r.db");
+    let (one, two, other) = (join(&record, "s", "one"), join(&record, "s", "two"), join(&record, "t", "one"));
+    let (int, text) = (declared("spent", "an int, 0 at first"), declared("spent", "a string, \"\" at first"));
+    one.declare("one.yaml", &[int.clone(), declared("a", "a bool")]).unwrap();
+    two.declare("two.yaml", &[int.clone(), declared("b", "a bool")]).unwrap();
+    let why = two.declare("next.yaml", &[text.clone()]).unwrap_err();
+    for part in ["`spent`", "`one.yaml` as an int, 0 at first", "`next.yaml` as a string"] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
+    other.declare("other.yaml", &[text.clone()]).unwrap();
+    // What is the store's is every session's.
+    let stored = declared("all", "store: an int");
+    one.declare("one.yaml", &[int, stored.clone()]).unwrap();
+    other.declare("other.yaml", &[declared("all", "store: a bool")]).unwrap_err();
+    other.declare("other.yaml", &[stored]).unwrap();
+    // What was declared before, or by who is gone, binds nobody.
+    two.declare("two.yaml", &[]).unwrap();
+    one.finish();
+    two.declare("two.yaml", &[text]).unwrap();
+}
+
+fn tell(past: &SharedPast, text: &str) {
+    let origin = Origin::new(OutputKind::Result, "t").called_with("{}".into());
+    past.tell(Shared { origin: &origin, text: Some(text) });
+}
+
+#[test]
+fn what_is_told_is_heard_once_by_each_other_and_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("r.db");
+    let (one, two) = (join(&record, "s", "one"), join(&record, "s", "two"));
+    let texts = |past: &SharedPast| -> Vec<String> {
+        let heard = past.overheard().unwrap();
+        heard.into_iter().map(|one| format!("{} {}", one.origin.name, one.text.unwrap_or_default())).collect()
+    };
+    tell(&one, "a");
+    tell(&two, "b");
+    tell(&one, "c");
+    assert_eq!(texts(&two), ["one/t a", "one/t c"]);
+    assert_eq!((texts(&two).len(), texts(&one)), (0, vec!["two/t b".to_owned()]));
+    let late = join(&record, "s", "late");
+    assert_eq!(texts(&late), ["one/t a", "two/t b", "one/t c"]);
+    assert_eq!(texts(&join(&record, "t", "late")).len(), 0);
+}
+
+#[test]
+fn outputs_beyond_the_limit_go_and_who_has_not_read_them_knows_that_there_were_some() {
+    use super::said::{KEPT_BYTES_MAX, KEPT_MAX, drop_oldest};
+    for (count, bytes, lost) in [
+        (KEPT_MAX - 1, 1, 0),
+        (KEPT_MAX, 1, 0),
+        (KEPT_MAX + 1, 1, 1),
+        (2, KEPT_BYTES_MAX / 2 - 1, 0),
+        (2, KEPT_BYTES_MAX / 2, 0),
+        (2, KEPT_BYTES_MAX / 2 + 1, 1),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("r.db");
+        let (one, two) = (join(&record, "s", "one"), join(&record, "s", "two"));
+        assert_eq!(two.overheard().unwrap().len(), 0);
+        let mut connection = Connection::open(beside(&record)).unwrap();
+        let step = connection.transaction().unwrap();
+        let insert = "INSERT INTO said (session, lease, bytes, server, kind, name, text) \
+                      VALUES (1, 1, ?1, 'one', 'result', 't', 'x')";
+        (0..count).for_each(|_| assert_eq!(step.execute(insert, [bytes]).unwrap(), 1));
+        drop_oldest(&step, 1).unwrap();
+        step.commit().unwrap();
+        let heard = two.overheard().unwrap();
+        let unknown = heard.iter().filter(|one| one.text.is_none()).count();
+        assert_eq!((unknown, i64::try_from(heard.len()).unwrap()), (lost, count), "{count} of {bytes}");
+        assert_eq!(two.overheard().unwrap().len(), 0);
+        one.finish();
+    }
+}
+
+#[test]
+fn a_step_that_cannot_be_committed_leaves_nothing() {
+    let (folder, caller) = (tempfile::tempdir().unwrap(), Caller::new());
+    let record = folder.path().join("r.db");
+    let one = join(&record, "s", "one");
+    let connection = Connection::open(beside(&record)).unwrap();
+    connection.execute_batch("ALTER TABLE made RENAME TO elsewhere").unwrap();
+    let mut decide = |_: &Snapshot<'_>| -> Step {
+        let none = json::Document::empty_object();
+        let call = Call { tool: "t", id: None, arguments: none.root() };
+        let session = Session::default();
+        let decision = caller.0.decide(&call, &session, &Snapshot::nothing(), &Disk::new(Path::new(".")));
+        Step { decision: Arc::new(decision), is_sent: true, record: None }
+    };
+    assert!(one.try_step_with(&mut decide, |number, _| number).unwrap().is_err());
+    connection.execute_batch("ALTER TABLE elsewhere RENAME TO made").unwrap();
+    let count: i64 = connection.query_row("SELECT count(*) FROM open", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 0);
+    assert!(!caller.call(&one, 1, false).1);
+    assert!(caller.call(&one, 1, true).1);
+    // Nor does one whose decision panics, and what waited for it waits still.
+    one.undo(caller.call(&one, 9, false).0);
+    let broken = std::panic::AssertUnwindSafe(|| {
+        drop(one.try_step_with(&mut |_| panic!("a decision"), |number, _| number));
+    });
+    std::panic::catch_unwind(broken).unwrap_err();
+    assert!(caller.call(&one, 1, false).1);
+    assert!(!caller.call(&one, 9, false).1);
+    let numbers: BTreeSet<u64> = (0..3).map(|n| caller.call(&one, n, false).0).collect();
+    assert_eq!(numbers.len(), 3);
+}
