@@ -3,6 +3,7 @@
 mod decide;
 mod form;
 mod method;
+mod praxiom;
 mod words;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::session::{Preparing, Session};
 use crate::trace::Trace;
 
 use decide::CHECKS;
+pub(crate) use decide::is_check;
 pub use form::Incomplete;
 pub use method::{MethodCall, Ruled};
 
@@ -65,6 +67,8 @@ pub struct Guard {
     is_monitoring: bool,
     /// The server offers resources: files may leave by a way that no call takes.
     has_resources: bool,
+    /// [`Guard::with_whole_names`]
+    has_whole_names: bool,
     /// In deciding order: those that deny, then those that ask.
     rust_rules: Arc<[RustRule]>,
     rust_matchers: Arc<[RustMatcher]>,
@@ -84,6 +88,7 @@ impl Guard {
             language,
             is_monitoring: false,
             has_resources: false,
+            has_whole_names: false,
             rust_rules: Arc::new([]),
             rust_matchers: Arc::new([]),
         }

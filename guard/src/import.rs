@@ -20,6 +20,9 @@ mod write;
 use std::fmt;
 
 pub use proxy::elicitation_proxy;
+pub(crate) use write::quoted;
+
+use crate::policy::PolicyErrors;
 
 /// What an old configuration became.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,22 @@ pub struct Imported {
     pub client: Option<String>,
     /// What was not carried over, in the order of the old file.
     pub left: Vec<Left>,
+}
+
+/// A policy of praxiom as one of our own. `name` stands in messages; `servers`: what its servers are called there,
+/// nothing for those that its globs begin with.
+///
+/// ```
+/// let old = "state: { tainted: { type: bool, init: false } }\nactions:\n  - { name: send, match: fs__send, requires: not tainted }\n";
+/// let imported = framegate_guard::import::praxiom("old.yaml", old.as_bytes(), &[])?;
+/// assert!(imported.policy.contains(r#"that: "!state.tainted""#));
+/// # Ok::<(), framegate_guard::policy::PolicyErrors>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with it; or that its globs name no server, and none was given.
+pub fn praxiom(name: &str, text: &[u8], servers: &[String]) -> Result<Imported, PolicyErrors> {
+    crate::praxiom::import(name, text, servers)
 }
 
 /// Something that was not carried over.

@@ -43,6 +43,12 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// For what was read once already, by whatever limits.
+    #[must_use]
+    pub fn again() -> Limits {
+        Limits { depth: Limits::DEPTH_MAX, number_digits: usize::MAX, ..Limits::default() }
+    }
+
     /// No depth is read beyond this, whatever is asked for: code that walks a value may recurse.
     pub const DEPTH_MAX: usize = 512;
 }

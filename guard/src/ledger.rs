@@ -59,7 +59,8 @@ impl Snapshot<'_> {
         Snapshot { past: Some(past), was_made: false }
     }
 
-    /// A past of which a record says only this: the state, and whether the call that is decided again was made before.
+    /// A past of which a record says only this: the state that an engine met, and whether the call that is decided again
+    /// was made before.
     #[must_use]
     pub(crate) fn replayed(past: &Past, was_made: bool) -> Snapshot<'_> {
         Snapshot { past: Some(past), was_made }
@@ -75,7 +76,7 @@ impl Snapshot<'_> {
     pub(crate) fn kept(&self) -> Option<&Kept> {
         match self.remembered() {
             Remembered::Native(kept) => Some(kept),
-            Remembered::Nothing => None,
+            Remembered::Praxiom(_) | Remembered::Nothing => None,
         }
     }
 

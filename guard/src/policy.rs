@@ -30,6 +30,7 @@ mod asks;
 mod bind;
 pub(crate) mod check;
 mod facts;
+mod foreign;
 mod glob;
 mod lint;
 pub(crate) mod locate;
@@ -73,6 +74,8 @@ pub use tree::{FILE_BYTES_MAX, NESTING_MAX, VALUES_MAX};
 use problem::Source;
 pub(crate) use read::listed;
 
+use crate::praxiom::{Dialect, Praxiom};
+
 /// What happens to tools that no entry under `tools:` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unnamed {
@@ -100,6 +103,8 @@ pub struct CallLimits {
     pub call_bytes: usize,
     /// Nested arrays and objects in one call.
     pub depth: usize,
+    /// Digits of one number.
+    pub number_digits: usize,
     /// Questions that a person is asked within a minute.
     pub asks_per_minute: usize,
     /// Questions that a person is asked in a session.
@@ -117,7 +122,13 @@ impl CallLimits {
 
 impl Default for CallLimits {
     fn default() -> CallLimits {
-        CallLimits { call_bytes: 16 * 1024 * 1024, depth: 64, asks_per_minute: 10, asks_per_session: 100 }
+        CallLimits {
+            call_bytes: 16 * 1024 * 1024,
+            depth: 64,
+            number_digits: 1000,
+            asks_per_minute: 10,
+            asks_per_session: 100,
+        }
     }
 }
 
@@ -129,6 +140,8 @@ pub struct Policy(Arc<Inner>);
 struct Inner {
     source: Arc<Source>,
     digest: [u8; 32],
+    /// Where the file is one of praxiom: what decides beside the options below.
+    praxiom: Option<Arc<Praxiom>>,
     /// Schema files by the path written in the policy.
     files: BTreeMap<String, String>,
     unnamed: Unnamed,
@@ -183,12 +196,25 @@ impl Policy {
         Some(before.bytes().filter(|byte| *byte == b'\n').count() + 1)
     }
 
-    /// Reads a policy file. `name` stands in messages; `read` gives the schema files it names, by the path
-    /// written there (relative to the policy file).
+    /// Reads a policy file: one of our own, or one of praxiom (told by its keys). `name` stands in messages; `read` gives
+    /// the schema files it names, by the path written there (relative to the policy file).
     ///
     /// # Errors
     /// Everything that is wrong with it.
     pub fn load(
+        name: &str,
+        text: &[u8],
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Loaded, PolicyErrors> {
+        Policy::load_in(Dialect::Safe, name, text, read)
+    }
+
+    /// The same, where a policy of praxiom decides in this dialect.
+    ///
+    /// # Errors
+    /// As [`Policy::load`]; and another dialect than the usual one means nothing to a policy of our own.
+    pub fn load_in(
+        dialect: Dialect,
         name: &str,
         text: &[u8],
         read: &mut dyn FnMut(&str) -> Result<String, String>,
@@ -203,6 +229,13 @@ impl Policy {
         if let Err(error) = std::str::from_utf8(text) {
             let at = error.valid_up_to();
             return refuse(Problem::error(&source, at..at, "a policy file must be UTF-8"));
+        }
+        if Praxiom::looks_like(&decoded) {
+            return foreign::load(name, text, dialect);
+        }
+        if dialect != Dialect::Safe {
+            let message = "this is no policy of praxiom, so there is no dialect to decide it in";
+            return refuse(Problem::error(&source, 0..0, message).hint("take `--compat` away"));
         }
         check::load(&source, read)
     }

@@ -30,61 +30,23 @@
 //! # Ok::<(), framegate_guard::policy::PolicyErrors>(())
 //! ```
 //!
-//! # Where it differs from the original
+//! # How each construct looks in a policy of our own
 //!
-//! Where the original is wrong or unsafe, [`Dialect::Safe`] is the default and [`Dialect::Original`] (`--compat`)
-//! gives the original's answer where that is defined.
-//!
-//! | case | praxiom | here | `--compat` |
-//! |---|---|---|---|
-//! | zero divisor | any value the solver likes: guards become true, effects commit invented numbers, or it never ends | decided where the value does not matter (`d == 0 or n // d < 5`), else refused with its own reason | the same: there is no answer to give |
-//! | `\u{61}` or `\u0061` inside of a value | read as `a`, also on an allow-list | the six characters they are | as praxiom |
-//! | characters beyond U+2FFFF | become the text `\u{e0041}` | are characters | as praxiom |
-//! | a call whose `on_result` is still due | others do not see it: two calls slip past each other | what depends on the variables it may change is refused until the answer is in | as praxiom |
-//! | a cancelled or lost call | its `on_result` is skipped | what it may have changed is unknown, and what reads it refused, until assigned again | as praxiom |
-//! | a result's text | the first 65,536 characters | all of it | as praxiom |
-//! | blocks that are no text | a Python object's `repr` | JSON | JSON |
-//! | variables `x` and `x_next` of one type | one constant: never satisfiable, or wrong | the file is refused | as praxiom |
-//! | two guards of one label | an exception at every call | the file is refused | the file is refused |
-//! | two failing rules | the solver names one | the first one in order, guards first | the same |
-//! | integers of more than 4,300 digits | an exception | refused, wherever a rule reads one or makes one, in between too | the same |
-//! | strings of more than 16 MiB | memory runs out far earlier | refused, like zero divisors | the same |
-//! | conditions in arithmetic that Python has no operator for (`a < b`, `a - b`, `-a` of conditions) | a traceback | a message | the same |
-//! | solver time-outs and memory | quadratic in the arguments, no limit | none | none |
-//! | nesting of an expression | 200 brackets, about 480 levels (an exception) | 100 brackets, 128 levels | the same |
-//! | an expression, a glob | no limit | 64 KiB, 1,024 characters | the same |
-//! | `\N{NAME}` and halves of surrogate pairs in string literals | read | a message | the same |
-//! | explicit YAML tags (`!!str 5`) | read | a message | the same |
-//! | control characters in the audit line (a server's message) | obeyed: lines can be forged | shown as escapes | the same |
-//! | expression and reference errors of a file | the first one | all, each with its place | the same |
-//!
-//! # Limits
-//!
-//! | limit | value |
-//! |---|---|
-//! | a file, its values and nesting | as every policy file: 1 MiB, 100,000, 48 |
-//! | an expression | 64 KiB, 100 open brackets, 128 levels |
-//! | a glob | 1,024 characters |
-//! | an integer | 4,300 digits |
-//! | a string that is kept or put together | 16 MiB |
-//!
-//! # How each construct would look in a native policy file
-//!
-//! For `framegate import praxiom`; [`to_cel`] does the expressions.
+//! What `framegate import praxiom` writes; [`to_cel`] does the expressions.
 //!
 //! | praxiom | native |
 //! |---|---|
-//! | `default: allow / deny` | `default:` the same |
+//! | `default: allow / deny` | `default:` the same; with `deny`, tools that an action covers are named under `tools:` |
 //! | `patterns: { p: [..] }` | `lists: { p: [..] }`; the only place that reads them is `matches`, `member` |
-//! | `state: { x: { type: int / bool / str, init } }` | `state: { x: { type: int / bool / string, init } }`; an `int` there has 64 bits: a policy whose numbers may grow further has to say `decimal` |
+//! | `state: { x: { type: int / bool / str, init } }` | `state: { x: { type: int / bool / string, init } }`; an `int` there has 64 bits, so what may grow further (it is multiplied, or taken from a call) is a `decimal` |
 //! | `invariants: [{ name, expr }]` | `invariants: [{ name, that }]` |
-//! | `match: [globs]` | `tools: [..]`; `[seq]` and `[!seq]` have no native form and are spelled out over the listed tools |
-//! | `args: { n: int }` | a rule `has(args.n) && is_int(args.n)` of its own that denies, before the others: absent or ill-typed is a denial also where no guard reads it |
-//! | `requires: [a, b]` | one rule each, named `action` or `action#1`, `action#2` |
-//! | `effect: { x: e }` | `set: { x: e' }`; where several actions that cover one tool assign `x`, only the last one's assignment is written for that tool: native effects on one variable must be identical |
+//! | `match: [globs]` | `tools: [server/pattern, ..]`: what is left of a glob once the server's name is taken off; `[seq]` and `[!seq]` are `?` there, and `when:` says the rest |
+//! | `args: { n: int }` | a rule `json_type(args, "n") == "int"` of its own: absent or ill-typed is a denial also where no guard reads it |
+//! | `requires: [a, b]` | one rule each, named `action` or `action.1`, `action.2` |
+//! | `effect: { x: e }` | `set: { x: e' }`; where several actions that may cover one tool assign `x`, one rule says for which tools which assignment wins: effects on one variable must be identical |
 //! | `on_result: { x: e }` | `after: { x: e' }`, with `result.text` for `result` |
-//! | commit, never rolled back | `on_error: keep` |
-//! | `payload`, `tool`, `upstream` | `payload`, `tool`, `server` |
+//! | commit, never rolled back | `on_error: keep`, which is the default |
+//! | `payload`, `tool`, `upstream` | `dumps(args)`, `server + "__" + tool`, `server` |
 //! | `//`, `%` | `div_euclid(a, b)`, `mod_euclid(a, b)`: CEL's `/` is exact here, and its `%` has the dividend's sign |
 //! | a condition beside a number | `(c ? 1 : 0)` |
 //! | chained comparisons | a conjunction of neighbours |
@@ -93,17 +55,22 @@
 //! | `startswith`, `endswith`, `contains` | `startsWith`, `endsWith`, `contains` |
 //! | `matches(s, p)`, `member(s, p)` | `contains_any(s, lists.p)`, `s in lists.p` |
 
+#![doc = include_str!("../PRAXIOM.md")]
+
 mod answer;
 mod ast;
 pub mod audit;
 mod deny;
 mod fuzz;
 mod glob;
+mod kept;
 mod literal;
 mod load;
 mod lower;
 mod machine;
+mod native;
 mod parse;
+mod past;
 mod payload;
 mod program;
 mod python;
@@ -115,13 +82,20 @@ mod token;
 mod value;
 mod yaml11;
 
+use std::ops::Range;
+use std::sync::Arc;
+
 pub use answer::Observed;
+pub use deny::refusal;
 #[doc(hidden)]
 pub use fuzz::fuzz;
 pub use lower::SOURCE_BYTES_MAX;
 pub use machine::{Allowed, Because, Call, Denied, Verdict};
+pub(crate) use native::import;
+pub use past::{Past, Step, Transition};
 pub use state::{State, StateError};
 pub use value::{Sort, TEXT_BYTES_MAX};
+pub use yaml11::INT_DIGITS_MAX;
 
 /// Whether the original's mistakes are made too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -133,13 +107,33 @@ pub enum Dialect {
     Original,
 }
 
+/// Arguments as the original's rules read them; nothing where a number in them is longer than it reads.
+pub(crate) fn payload(arguments: crate::json::Value<'_>) -> Option<String> {
+    payload::write(arguments, payload::PAYLOAD)
+}
+
+impl Dialect {
+    pub(crate) fn named(name: &str) -> Option<Dialect> {
+        [Dialect::Safe, Dialect::Original].into_iter().find(|dialect| dialect.name() == name)
+    }
+
+    /// Its name in a record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Safe => "safe",
+            Dialect::Original => "original",
+        }
+    }
+}
+
 /// A policy of praxiom, checked wholly when it was read; never changes.
 #[derive(Debug)]
 pub struct Praxiom {
     dialect: Dialect,
     /// The default is deny.
     deny: bool,
-    variables: Vec<(String, Sort)>,
+    variables: Arc<[(String, Sort)]>,
     initial: State,
     invariants: Vec<machine::Invariant>,
     actions: Vec<machine::Action>,
@@ -148,6 +142,12 @@ pub struct Praxiom {
 }
 
 impl Praxiom {
+    /// In which dialect it decides.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// Whether a text is a policy of this format, by its top-level keys.
     #[must_use]
     pub fn looks_like(text: &str) -> bool {
@@ -157,6 +157,43 @@ impl Praxiom {
     /// The variables, in the order declared.
     pub fn variables(&self) -> impl Iterator<Item = (&str, Sort)> {
         self.variables.iter().map(|(name, sort)| (name.as_str(), *sort))
+    }
+
+    /// How this format names a tool: the server's name, two underscores, the tool's own.
+    #[must_use]
+    pub fn prefixed(server: &str, tool: &str) -> String {
+        format!("{server}__{tool}")
+    }
+
+    /// Names of servers that its globs begin with, in the order of the file; none where they begin with a wildcard.
+    #[must_use]
+    pub fn servers(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for glob in self.actions.iter().flat_map(|action| &action.globs) {
+            let server = glob.text().split_once("__").map(|(server, _)| server);
+            let is_name = |name: &&str| !name.is_empty() && !name.contains(['*', '?', '[']);
+            if let Some(server) = server.filter(is_name)
+                && !names.iter().any(|name| name == server)
+            {
+                names.push(server.to_owned());
+            }
+        }
+        names
+    }
+
+    /// Whether an action could cover a tool whose name begins so.
+    #[must_use]
+    pub fn may_cover(&self, prefix: &str) -> bool {
+        self.actions.iter().flat_map(|action| &action.globs).any(|glob| glob.may_match_after(prefix))
+    }
+
+    /// The actions that cover none of these tools, each with the place of its globs in the file.
+    pub(crate) fn idle<'p>(&'p self, tools: &'p [String]) -> impl Iterator<Item = (&'p str, Range<usize>)> {
+        let covers = |action: &machine::Action| {
+            tools.iter().any(|tool| action.globs.iter().any(|glob| glob.matches(tool)))
+        };
+        let idle = self.actions.iter().filter(move |action| !covers(action));
+        idle.map(|action| (action.name.as_str(), action.span.clone()))
     }
 
     /// Each action with its globs, in the order declared: for a report of globs that match no tool.

@@ -17,6 +17,7 @@ use crate::finding::Finding;
 use crate::guard::{Call, Guard};
 use crate::json::{Document, Fault, Limits, Value};
 use crate::ledger::{Past, Snapshot};
+use crate::praxiom;
 use crate::schema::Edit;
 use crate::session::Session;
 use crate::state::Noted;
@@ -67,8 +68,29 @@ pub struct Trace {
     pub is_monitoring: bool,
     /// Names of the rules given in Rust, then those of the matchers. What they do is not in the record.
     pub rust_rules: Vec<String>,
+    /// The state under a policy of praxiom; nothing under one of our own, which has it in its decision.
+    pub praxiom: Option<PraxiomTrace>,
     /// What was decided: findings, what the world answered, the policy's digest, an approval.
     pub decision: Decision,
+}
+
+/// What a policy of praxiom remembered before a call, and what followed.
+#[derive(Debug, Clone)]
+pub struct PraxiomTrace {
+    /// Before.
+    pub met: praxiom::Past,
+    /// [`praxiom::Transition::record`]
+    pub record: String,
+}
+
+impl PraxiomTrace {
+    /// From what a record says of it.
+    ///
+    /// # Errors
+    /// It is not what this version writes.
+    pub fn of(record: &str) -> Result<PraxiomTrace, praxiom::StateError> {
+        Ok(PraxiomTrace { met: praxiom::Past::recorded(record)?, record: record.to_owned() })
+    }
 }
 
 /// A decision made again.
@@ -109,6 +131,7 @@ impl Trace {
     #[must_use]
     pub fn of(guard: &Guard, call: &Call<'_>, session: &Session, decision: &Decision) -> Trace {
         let text = |value: Value<'_>| value.document().source().slice(value.span());
+        let by = decision.transition.as_ref().and_then(|transition| transition.praxiom());
         Trace {
             server: guard.server().to_owned(),
             tool: call.tool.to_owned(),
@@ -121,6 +144,7 @@ impl Trace {
             is_made: decision.was_made,
             is_monitoring: guard.is_set_to_monitor(),
             rust_rules: in_rust(guard),
+            praxiom: by.and_then(|transition| PraxiomTrace::of(&transition.record()).ok()),
             decision: decision.clone(),
         }
     }
@@ -158,12 +182,15 @@ impl Guard {
     }
 
     fn replay_in(&self, trace: &Trace, world: &dyn World) -> Result<Replayed, Fault> {
-        let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+        let whole = Limits::again();
         let arguments = Document::read(trace.arguments.clone(), &whole)?;
         let (facts, lost) = Facts::replayed(self.policy(), &trace.facts);
         let guard = self.as_of(trace, facts);
         let call = Call { tool: &trace.tool, id: trace.call_id.as_deref(), arguments: arguments.root() };
-        let past = Past::recorded(trace.decision.state.as_deref());
+        let past = match &trace.praxiom {
+            Some(state) => Past::recorded_by_praxiom(state.met.clone()),
+            None => Past::recorded(trace.decision.state.as_deref()),
+        };
         let past = Snapshot::replayed(&past, trace.is_made);
         let mut decision = guard.decide(&call, &trace.session, &past, world);
         if let Some(approval) = &trace.decision.approval {
@@ -173,6 +200,7 @@ impl Guard {
         let mut differences = rules(trace, &guard);
         differences.extend(lost.iter().map(|name| Difference::new(&format!("fact `{name}`"), "given", "")));
         differences.extend(compare(&trace.decision, &decision));
+        differences.extend(by_praxiom(trace, &decision));
         Ok(Replayed { decision, differences })
     }
 }
@@ -236,6 +264,14 @@ fn states(then: &Decision, now: &Decision, differ: &mut dyn FnMut(&str, &dyn Dis
         // Of a value that is too long for a record only its hash is there, on both sides.
         differ(&format!("state `{name}`"), &shown(&then), &shown(&now));
     }
+}
+
+/// What a policy of praxiom met and what follows, as the record says it.
+fn by_praxiom(trace: &Trace, now: &Decision) -> Option<Difference> {
+    let then = trace.praxiom.as_ref().map(|state| state.record.as_str()).unwrap_or_default();
+    let now = now.transition.as_ref().and_then(|transition| transition.praxiom());
+    let now = now.map(|transition| transition.record()).unwrap_or_default();
+    (then != now).then(|| Difference::new("state", then, now))
 }
 
 /// A check may find several things: the same one again is told by its reason.

@@ -17,6 +17,8 @@ pub(crate) use self::context::ContextArgs;
 pub(crate) use self::desk::{
     ApproveArgs, ApproverArgs, ApproverCommand, DenyArgs, DeskArgs, PendingArgs, RevokeArgs,
 };
+use framegate_guard::praxiom::Dialect;
+
 use crate::approve::{AskSettings, Carrier};
 use crate::calls::{Level, LogArguments, LogFormat};
 use crate::desk::Desk;
@@ -146,6 +148,16 @@ after it, or to stderr where the policy is on stdout. What could not be carried 
 
 Exit codes: 0 written; 74 a file cannot be read, or FILE is there already or cannot be written; 78 the configuration
 cannot be used";
+
+const PRAXIOM_EXAMPLES: &str = "Examples:
+  framegate import praxiom praxiom-policy.yaml
+  framegate import praxiom praxiom-policy.yaml --name fs -o framegate.yaml
+
+The policy goes to FILE, or to stdout. What cannot be said in it is named on stderr, with its line; a rule that denies stands
+in its place. What decides otherwise than there is listed in guard/PRAXIOM.md.
+
+Exit codes: 0 written; 74 a file cannot be read, or FILE is there already or cannot be written; 78 the policy cannot be
+used";
 
 const CHECK_EXAMPLES: &str = "Examples:
   framegate check framegate.yaml
@@ -344,7 +356,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", env = "FRAMEGATE_DRAIN", default_value = "30", value_parser = seconds)]
     pub(crate) drain: Duration,
 
-    /// What to call the server in logs [default: its command's file name and a short hash]
+    /// What to call the server in logs and to the policy; one of praxiom needs it [default: its command's file name and a
+    /// short hash]
     #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
     pub(crate) name: Option<String>,
 
@@ -457,7 +470,24 @@ pub(crate) struct PolicyArgs {
     pub(crate) policy: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) dialect: DialectArgs,
+
+    #[command(flatten)]
     pub(crate) facts: FactArgs,
+}
+
+/// How a policy of another format decides.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct DialectArgs {
+    /// Let a policy of praxiom decide as praxiom does where that is less safe
+    #[arg(long, env = "FRAMEGATE_COMPAT", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+    pub(crate) compat: bool,
+}
+
+impl DialectArgs {
+    pub(crate) fn dialect(self) -> Dialect {
+        if self.compat { Dialect::Original } else { Dialect::Safe }
+    }
 }
 
 /// Facts that the policy declares.
@@ -545,6 +575,25 @@ pub(crate) enum ImportFrom {
     /// Of mcp-elicitation-proxy 0.1: asking for missing arguments
     #[command(after_help = PROXY_EXAMPLES)]
     ElicitationProxy(ProxyArgs),
+    /// Of praxiom 0.1 and 0.2: a policy. `run --policy` takes it as it is, too
+    #[command(after_help = PRAXIOM_EXAMPLES)]
+    Praxiom(PraxiomArgs),
+}
+
+/// `framegate import praxiom`.
+#[derive(Debug, Args)]
+pub(crate) struct PraxiomArgs {
+    /// Its policy file
+    #[arg(value_name = "POLICY")]
+    pub(crate) policy: PathBuf,
+
+    /// What a server is called there, and will be by `run --name` (repeatable) [default: those that its globs begin with]
+    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
+    pub(crate) name: Vec<String>,
+
+    /// Write the policy to FILE, which must not be there yet [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// `framegate import elicitation-proxy`.
@@ -567,13 +616,16 @@ pub(crate) struct CheckArgs {
     pub(crate) policy: PathBuf,
 
     #[command(flatten)]
+    pub(crate) dialect: DialectArgs,
+
+    #[command(flatten)]
     pub(crate) facts: FactArgs,
 
     /// Start the server in this folder
     #[arg(long, value_name = "DIR", env = "FRAMEGATE_CWD")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// What to call the server, for `server/tool` patterns
+    /// What to call the server, for `server/tool` patterns and policies of praxiom
     #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
     pub(crate) name: Option<String>,
 
@@ -791,6 +843,9 @@ pub(crate) struct ReplayArgs {
     /// Decide by this policy, and say what differs from what was decided
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) dialect: DialectArgs,
 
     #[command(flatten)]
     pub(crate) facts: FactArgs,

@@ -5,6 +5,7 @@
 
 pub(crate) mod arguments;
 
+mod audit;
 mod judged;
 mod named;
 mod outcome;
@@ -21,6 +22,7 @@ use framegate_guard::Decision;
 use framegate_pump::{Ended, Frame, Head, Id, Kind, Notice, Observer, Point, Seen, Side, Ticket, TooLong};
 
 pub use self::arguments::LogArguments;
+pub(crate) use self::audit::Audit;
 use self::judged::Judged;
 use self::named::Named;
 pub(crate) use self::outcome::outcome;
@@ -96,6 +98,8 @@ struct OpenCall {
     decided: Option<Decided>,
     /// The decision itself, where the line shows it.
     judged: Option<Judged>,
+    /// What it says instead of all that, under a policy of praxiom.
+    audit: Option<Audit>,
     /// Set when it has ended and only the error of ours is still to be sent.
     ended: Option<Ended>,
 }
@@ -212,6 +216,25 @@ impl CallLog {
         }
     }
 
+    /// Whether lines have the shape of praxiom's log where its policy decides, and what they show of the arguments.
+    pub(crate) fn audits(&self) -> Option<LogArguments> {
+        (self.format != LogFormat::Json && self.level >= Level::Info).then_some(self.arguments)
+    }
+
+    /// What such a line says.
+    pub(crate) fn audited(&self, ticket: Ticket, audit: Audit) {
+        if let Some(call) = self.lock().open.get_mut(&ticket) {
+            call.audit = Some(audit);
+        }
+    }
+
+    /// What an answer did to the state: the line says this instead.
+    pub(crate) fn audit_detail(&self, ticket: Ticket, detail: String) {
+        if let Some(audit) = self.lock().open.get_mut(&ticket).and_then(|call| call.audit.as_mut()) {
+            audit.detail = detail;
+        }
+    }
+
     /// What was decided on a call: its line says this instead of the outcome.
     pub(crate) fn decided(&self, ticket: Ticket, text: String) {
         if let Some(call) = self.lock().open.get_mut(&ticket) {
@@ -280,6 +303,7 @@ impl CallLog {
                     since: Instant::now(),
                     decided: None,
                     judged: None,
+                    audit: None,
                     ended: None,
                 },
             );
@@ -301,6 +325,9 @@ impl CallLog {
     }
 
     fn write_line(&self, clock: &mut Clock, call: &OpenCall, outcome: Cow<'_, str>, bytes: usize) {
+        if let Some(audit) = &call.audit {
+            return self.write_audit(clock, call, audit, &outcome);
+        }
         let outcome = match &call.decided {
             Some(Decided::Instead(decided)) => decided.as_str().into(),
             Some(Decided::Beside(remark)) => format!("{outcome} ({remark})").into(),
@@ -316,6 +343,20 @@ impl CallLog {
         let server = &self.name;
         let line = CallLine { time, server, call, arguments, outcome: &outcome, bytes, latency };
         self.stderr.append(line.size(), |out| line.write(out, self.format));
+    }
+
+    fn write_audit(&self, clock: &mut Clock, call: &OpenCall, audit: &Audit, outcome: &str) {
+        let instead = match &call.decided {
+            Some(Decided::Instead(decided)) => Some(decided.as_str()),
+            Some(Decided::Beside(_)) | None => None,
+        };
+        let now = Instant::now();
+        let millis = now.saturating_duration_since(call.since).as_millis();
+        let (line, is_timed) = audit.line(outcome, instead, self.arguments);
+        let time = clock.text(now);
+        let time = time.get("2026-11-30T".len().."2026-11-30T07:23:34".len()).unwrap_or(time);
+        let took = if is_timed { format!("  {millis}ms") } else { String::new() };
+        self.stderr.line(&format!("{time}  {line}{took}"));
     }
 
     fn watch_size(&self, side: Side, frame: &Frame) {

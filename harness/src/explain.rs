@@ -88,7 +88,8 @@ impl Player {
     pub(crate) fn new(policy: Policy, server: &str, facts: Facts, world: Arc<dyn World>) -> Self {
         Self {
             session: Session::new(policy.window()),
-            guard: Guard::new(policy, server, facts),
+            // A session's tools are called as its author calls them.
+            guard: Guard::new(policy, server, facts).with_whole_names(),
             world: Staged::new(world),
             ledger: MemoryLedger::default(),
             key: SessionKey { principal: "local".into(), name: server.to_owned() },
@@ -185,9 +186,7 @@ impl Player {
 
     /// The call as an MCP client would send it, read as the bridge reads it.
     fn frame(&self, tool: &str, arguments: &Document) -> Result<ClientFrame, String> {
-        let limits = self.guard.policy().limits();
-        let limits =
-            wire::Limits { call_bytes: limits.call_bytes, depth: limits.depth, ..wire::Limits::default() };
+        let limits = wire::Limits::of(self.guard.policy());
         let tool = serde_json::Value::from(tool);
         // Arguments from a string of JSON may have line breaks between their values; no frame has.
         let arguments = arguments.root().raw().replace(['\r', '\n'], " ");
@@ -244,6 +243,11 @@ impl Said for Told<'_> {
 
     fn text(&self) -> Arc<str> {
         self.text.into()
+    }
+
+    fn result(&self) -> Option<Arc<Document>> {
+        let text = serde_json::Value::from(self.text);
+        Some(Arc::new(text_document(&format!(r#"{{"content":[{{"type":"text","text":{text}}}]}}"#))))
     }
 
     fn structured(&self) -> Option<Arc<Document>> {

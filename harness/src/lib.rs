@@ -49,6 +49,7 @@ mod context;
 mod desk;
 mod exit;
 mod explain;
+mod foreign;
 mod history;
 mod mcp;
 mod noise;

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use framegate_guard::Facts;
 use framegate_guard::json::{Document, Fault, Kind, Limits, Value};
 use framegate_guard::policy::{FILE_BYTES_MAX, Loaded, Policy, PolicyErrors};
+use framegate_guard::praxiom::Dialect;
 use framegate_guard::schema::SCHEMA_BYTES_MAX;
 
 use crate::args::FactArgs;
@@ -61,30 +62,34 @@ pub(crate) enum PolicyFileError {
 }
 
 /// Reads a policy file, and the schema files that it names relative to itself; then the facts.
-pub(crate) fn load(path: &Path, facts: &FactArgs) -> Result<LoadedPolicy, PolicyFileError> {
-    with_facts(read(path)?, facts)
+pub(crate) fn load(path: &Path, dialect: Dialect, facts: &FactArgs) -> Result<LoadedPolicy, PolicyFileError> {
+    with_facts(read(path, dialect)?, facts)
 }
 
 /// Reads a policy file alone.
-pub(crate) fn read(path: &Path) -> Result<Loaded, PolicyFileError> {
+pub(crate) fn read(path: &Path, dialect: Dialect) -> Result<Loaded, PolicyFileError> {
     let stdin = || io::Error::other("stdin is read for something else here: give a file");
     let is_file = if path == Path::new("-") { Err(stdin()) } else { regular(path) };
     let text = is_file
         .and_then(|()| read_at_most(path, FILE_BYTES_MAX))
         .map_err(|why| PolicyFileError::Unreadable { path: path.to_owned(), why })?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    Ok(parse(&path.display().to_string(), &text, folder)?)
+    Ok(parse(&path.display().to_string(), &text, (folder, dialect))?)
 }
 
 /// Reads a policy from stdin; the schema files it names are looked for here.
-pub(crate) fn read_stdin() -> Result<Loaded, PolicyFileError> {
+pub(crate) fn read_stdin(dialect: Dialect) -> Result<Loaded, PolicyFileError> {
     let text = at_most(io::stdin().lock(), FILE_BYTES_MAX)
         .map_err(|why| PolicyFileError::Unreadable { path: "-".into(), why })?;
-    Ok(parse("-", &text, Path::new(""))?)
+    Ok(parse("-", &text, (Path::new(""), dialect))?)
 }
 
 /// Reads a policy's text, and the schema files that it names relative to `folder`.
-pub(crate) fn parse(name: &str, text: &[u8], folder: &Path) -> Result<Loaded, PolicyErrors> {
+pub(crate) fn parse(
+    name: &str,
+    text: &[u8],
+    (folder, dialect): (&Path, Dialect),
+) -> Result<Loaded, PolicyErrors> {
     let mut schema = |file: &str| {
         let path = folder.join(file);
         let read = regular(&path).and_then(|()| read_at_most(&path, SCHEMA_BYTES_MAX));
@@ -94,7 +99,7 @@ pub(crate) fn parse(name: &str, text: &[u8], folder: &Path) -> Result<Loaded, Po
         }
         String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
     };
-    Policy::load(name, text, &mut schema)
+    Policy::load_in(dialect, name, text, &mut schema)
 }
 
 /// A policy with the facts that are given to it.
@@ -217,7 +222,7 @@ mod tests {
     fn loaded(folder: &Path, policy: &str, args: &FactArgs) -> Result<LoadedPolicy, String> {
         let path = folder.join("p.yaml");
         std::fs::write(&path, policy).unwrap();
-        load(&path, args).map_err(|why| why.to_string())
+        load(&path, Dialect::Safe, args).map_err(|why| why.to_string())
     }
 
     fn raw(loaded: &LoadedPolicy, name: &str) -> Option<String> {
@@ -286,14 +291,14 @@ mod tests {
 
     #[test]
     fn a_policy_that_is_not_there_or_too_long_is_said() {
-        let said = load(Path::new("no/such.yaml"), &args(&[], None)).unwrap_err().to_string();
+        let said = load(Path::new("no/such.yaml"), Dialect::Safe, &args(&[], None)).unwrap_err().to_string();
         assert!(said.starts_with("the policy `no/such.yaml` cannot be read: No such file"), "{said}");
-        let said = load(Path::new("/"), &args(&[], None)).unwrap_err().to_string();
+        let said = load(Path::new("/"), Dialect::Safe, &args(&[], None)).unwrap_err().to_string();
         assert!(said.starts_with("the policy `/` cannot be read: it is a folder"), "{said}");
         let folder = tempfile::tempdir().unwrap();
         let long = folder.path().join("long.yaml");
         std::fs::write(&long, vec![b' '; FILE_BYTES_MAX + 1]).unwrap();
-        let said = load(&long, &args(&[], None)).unwrap_err().to_string();
+        let said = load(&long, Dialect::Safe, &args(&[], None)).unwrap_err().to_string();
         assert!(said.contains("a policy file of more than 1048576 bytes"), "{said}");
     }
 
@@ -302,11 +307,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
-        let said = load(&pipe, &args(&[], None)).unwrap_err().to_string();
+        let said = load(&pipe, Dialect::Safe, &args(&[], None)).unwrap_err().to_string();
         assert!(said.contains("it is a pipe, which can be read only once"), "{said}");
-        let said = load(Path::new("/dev/zero"), &args(&[], None)).unwrap_err().to_string();
+        let said = load(Path::new("/dev/zero"), Dialect::Safe, &args(&[], None)).unwrap_err().to_string();
         assert!(said.contains("it is a device or a socket"), "{said}");
-        let said = load(Path::new("-"), &args(&[], None)).unwrap_err().to_string();
+        let said = load(Path::new("-"), Dialect::Safe, &args(&[], None)).unwrap_err().to_string();
         assert!(said.contains("stdin is read for something else here"), "{said}");
         let policy = "framegate: 1\ntools:\n  pay: { schema: pipe }\n";
         let said = loaded(folder.path(), policy, &args(&[], None)).unwrap_err();

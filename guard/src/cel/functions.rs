@@ -3,6 +3,7 @@
 mod convert;
 mod lists;
 mod macros;
+mod numbers;
 mod paths;
 mod strings;
 mod texts;
@@ -18,7 +19,7 @@ use std::fmt;
 pub(super) use want::{Gives, Want};
 
 /// All functions, by group.
-pub static GROUPS: [(&str, &[Function]); 8] = [
+pub static GROUPS: [(&str, &[Function]); 9] = [
     ("Macros", macros::TABLE),
     ("Paths", paths::TABLE),
     ("URLs", urls::TABLE),
@@ -26,6 +27,7 @@ pub static GROUPS: [(&str, &[Function]); 8] = [
     ("Strings", strings::TABLE),
     ("Lists and arguments", lists::TABLE),
     ("Conversions", convert::TABLE),
+    ("Whole numbers and JSON", numbers::TABLE),
     ("Time", time::TABLE),
 ];
 

@@ -12,7 +12,7 @@ use crate::check::{confirmed, followed, grounded, injected, instructions, once, 
 use crate::decision::{APPROVAL, Decision};
 use crate::finding::{Effect, Finding, NextStep};
 use crate::json::{Document, Value};
-use crate::ledger::Snapshot;
+use crate::ledger::{Snapshot, Transition};
 use crate::policy::{Arguments, BoundRule, Definitions, Mode, ToolOptions};
 use crate::proposal::CallKey;
 use crate::rust_rule::RuleInput;
@@ -54,6 +54,11 @@ pub(crate) const CHECKS: [&str; 15] = [
     APPROVAL,
 ];
 
+/// Whether one of the guard's own checks is called so.
+pub(crate) fn is_check(name: &str) -> bool {
+    CHECKS.contains(&name)
+}
+
 /// What judging a call comes to.
 #[derive(Default)]
 struct Judged {
@@ -65,6 +70,8 @@ struct Judged {
     state: Option<state::Outcome>,
     /// Nothing for a call that is judged no further.
     made_as: Option<CallKey>,
+    /// What it does to the state.
+    transition: Option<Arc<Transition>>,
 }
 
 /// By what a call is known that was made before: what is not sent is what the schema gives for it. `None`: that is
@@ -89,7 +96,7 @@ impl Guard {
         let recorded = Recorded::new(world);
         let mut judged = Judged::default();
         self.judge(call, session, past, &recorded, &mut judged);
-        let Judged { mut findings, coerced, missing, made_as, state } = judged;
+        let Judged { mut findings, coerced, missing, made_as, state, transition } = judged;
         let monitors = self.is_monitoring() || self.tool_monitors(call.tool);
         if monitors {
             findings.iter_mut().for_each(|finding| finding.monitor = true);
@@ -115,6 +122,7 @@ impl Guard {
         if let Some((transition, noted)) = state {
             (decision.transition, decision.state) = (transition, Some(noted));
         }
+        decision.transition = transition.or(decision.transition.take());
         decision.answers = recorded.into_answers();
         decision.policy = self.policy.digest();
         decision
@@ -158,10 +166,12 @@ impl Guard {
             ));
             return;
         };
-        doubts(&tool, call.tool, findings);
+        if self.doubts_definitions() {
+            doubts(&tool, call.tool, findings);
+        }
         for fault in self.faults() {
             let reason = format!("{IN_ERROR}{fault}");
-            findings.push(Finding::new(POLICY_FITS, Effect::Ask, NextStep::TellUser, reason));
+            findings.push(Finding::new(POLICY_FITS, self.effect_of_faults(), NextStep::TellUser, reason));
         }
         let schema = tool.schema.as_deref();
         let is_unknown = options.schema.is_none() && !self.lists(call.tool);
@@ -204,6 +214,7 @@ impl Guard {
             let named = self.rust_rules.iter().filter(|rule| rule.names(server, tool));
             findings.extend(named.filter_map(|rule| rule.judge(&input)));
         }
+        judged.transition = self.by_praxiom(call.tool, decided, past, findings);
         judged.made_as = made_as;
         judged.coerced = coerced;
         judged.missing = missing;

@@ -15,6 +15,9 @@ impl Guard {
     /// What a refused call says to the model: what failed, then what to do next.
     #[must_use]
     pub fn message(&self, decision: &Decision) -> String {
+        if let Some(said) = self.said_by_praxiom(decision) {
+            return said;
+        }
         let advice = self.advice(decision);
         let line_break = if advice.is_empty() { "" } else { "\n" };
         format!("{}{line_break}{advice}", self.summary(decision))
@@ -35,7 +38,8 @@ impl Guard {
     /// What failed, alone.
     #[must_use]
     pub fn summary(&self, decision: &Decision) -> String {
-        self.with_refusal(decision, |refusal| refusal.summary())
+        let said = self.said_by_praxiom(decision);
+        said.unwrap_or_else(|| self.with_refusal(decision, |refusal| refusal.summary()))
     }
 
     /// Runs over the refusal that a decision makes, for its other forms ([`Refusal::feedback`]).

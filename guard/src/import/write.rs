@@ -99,7 +99,7 @@ fn quoted_list(all: &[String]) -> String {
 }
 
 /// Text in quotes that JSON and YAML read alike: YAML takes fewer characters as they are.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::new();
     for c in serde_json::Value::from(text).to_string().chars() {
         let is_plain =

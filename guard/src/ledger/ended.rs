@@ -25,6 +25,11 @@ pub trait Said: Send + Sync {
     /// All that it says, as a session keeps it.
     fn text(&self) -> Arc<str>;
 
+    /// Its `result`, if it has one that can be read for certain: nothing for a JSON-RPC error.
+    fn result(&self) -> Option<Arc<Document>> {
+        None
+    }
+
     /// Its `structuredContent`, if it has one that can be read for certain.
     fn structured(&self) -> Option<Arc<Document>>;
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{Ended, Settled, StateNote};
 use crate::decision::Decision;
+use crate::praxiom;
 use crate::proposal::CallKey;
 use crate::state::{Effects, Kept, Noted};
 
@@ -39,6 +40,8 @@ pub enum Remembered {
     /// Nothing yet, or its policy has no state.
     #[default]
     Nothing,
+    /// The state of a policy of praxiom.
+    Praxiom(praxiom::Past),
 }
 
 /// What a call does to what is remembered: at once when it is sent, and when its answer is in. The ledger applies it.
@@ -46,6 +49,8 @@ pub enum Remembered {
 pub enum Transition {
     /// Of a policy with state.
     Native(Arc<Effects>),
+    /// Under a policy of praxiom.
+    Praxiom(Arc<praxiom::Transition>),
 }
 
 impl Transition {
@@ -54,6 +59,16 @@ impl Transition {
     pub fn reads_answer(&self) -> bool {
         match self {
             Transition::Native(effects) => !effects.after.is_empty(),
+            Transition::Praxiom(transition) => transition.reads_answer(),
+        }
+    }
+
+    /// Under a policy of praxiom.
+    #[must_use]
+    pub fn praxiom(&self) -> Option<&praxiom::Transition> {
+        match self {
+            Transition::Praxiom(transition) => Some(transition),
+            Transition::Native(_) => None,
         }
     }
 }
@@ -64,6 +79,12 @@ impl Past {
     pub(crate) fn recorded(state: Option<&Noted>) -> Past {
         let seen = state.into_iter().flat_map(|noted| noted.before.iter().cloned());
         Past { remembered: Remembered::Native(Kept::recorded(seen)), ..Past::default() }
+    }
+
+    /// The same under a policy of praxiom.
+    #[must_use]
+    pub(crate) fn recorded_by_praxiom(past: praxiom::Past) -> Past {
+        Past { remembered: Remembered::Praxiom(past), ..Past::default() }
     }
 
     /// Whether this very call was sent and is not known to have failed.
@@ -118,27 +139,51 @@ impl Past {
 }
 
 impl Remembered {
-    fn apply(&mut self, sequence: u64, transition: &Transition) {
-        if matches!(self, Remembered::Nothing) {
-            *self = match transition {
-                Transition::Native(_) => Remembered::Native(Kept::default()),
-            };
+    /// What is remembered under a policy of praxiom.
+    #[must_use]
+    pub fn praxiom(&self) -> Option<&praxiom::Past> {
+        match self {
+            Remembered::Praxiom(past) => Some(past),
+            Remembered::Native(_) | Remembered::Nothing => None,
         }
-        if let (Remembered::Native(kept), Transition::Native(effects)) = (self, transition) {
-            kept.sent(sequence, effects);
+    }
+
+    fn apply(&mut self, sequence: u64, transition: &Transition) {
+        match (std::mem::take(self), transition) {
+            (Remembered::Native(mut kept), Transition::Native(effects)) => {
+                kept.sent(sequence, effects);
+                *self = Remembered::Native(kept);
+            }
+            // A policy of another kind has come: what was remembered under the one before is gone.
+            (_, Transition::Native(effects)) => {
+                let mut kept = Kept::default();
+                kept.sent(sequence, effects);
+                *self = Remembered::Native(kept);
+            }
+            (Remembered::Praxiom(past), Transition::Praxiom(transition)) => {
+                *self = Remembered::Praxiom(praxiom::Past::apply(Some(past), sequence, transition));
+            }
+            (_, Transition::Praxiom(transition)) => {
+                *self = Remembered::Praxiom(praxiom::Past::apply(None, sequence, transition));
+            }
         }
     }
 
     fn settle(&mut self, sequence: u64, transition: &Transition, ended: &Ended<'_>) -> Option<StateNote> {
         match (self, transition) {
             (Remembered::Native(kept), Transition::Native(_)) => kept.settle(sequence, ended),
+            (Remembered::Praxiom(past), Transition::Praxiom(transition)) => {
+                past.settle(sequence, transition, ended)
+            }
             _ => None,
         }
     }
 
     fn undo(&mut self, sequence: u64, transition: &Transition) {
-        if let (Remembered::Native(kept), Transition::Native(_)) = (self, transition) {
-            kept.undo(sequence);
+        match (self, transition) {
+            (Remembered::Native(kept), Transition::Native(_)) => kept.undo(sequence),
+            (Remembered::Praxiom(past), Transition::Praxiom(transition)) => past.undo(sequence, transition),
+            _ => {}
         }
     }
 }

@@ -184,6 +184,7 @@ pub(crate) fn bind(policy: &Policy, server: &str, listing: &Listing<'_>) -> (Bou
         listed.iter().map(|tool| Arc::new(bind_tool(policy, server, tool, &mut memo))).collect();
     let mut problems = together(&tools);
     problems.extend(lint::bound(policy, server, listing, &tools));
+    problems.extend(policy.beside_listing(server, listing));
     sort(&mut problems);
     let tools = tools.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
     (bound(Some(tools)), problems)

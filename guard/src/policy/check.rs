@@ -86,6 +86,7 @@ impl Checker<'_, '_> {
         Inner {
             source: Arc::clone(self.reader.source),
             digest: super::digest(self.reader.source, files),
+            praxiom: None,
             files: files.clone(),
             unnamed: file.unnamed.map(|at| at.value).unwrap_or_default(),
             surface: file.surface.map(|at| at.value).unwrap_or_default(),
@@ -94,6 +95,7 @@ impl Checker<'_, '_> {
             limits: CallLimits {
                 call_bytes: file.call_bytes.map_or(default_limits.call_bytes, |at| at.value),
                 depth: file.depth.map_or(default_limits.depth, |at| at.value),
+                number_digits: default_limits.number_digits,
                 asks_per_minute: file.asks_per_minute.map_or(default_limits.asks_per_minute, |at| at.value),
                 asks_per_session: file
                     .asks_per_session

@@ -56,6 +56,12 @@ impl Praxiom {
     }
 }
 
+/// What the model is told: the original's words around a reason.
+#[must_use]
+pub fn refusal(tool: &str, reason: &str) -> String {
+    format!("praxiom blocked {}: {reason}", repr(tool))
+}
+
 /// `Err` for what is false, `Ok(Some(..))` for what is undecided.
 pub(crate) fn stop(what: What<'_>, truth: Truth) -> Result<Option<Stop<'_>>, Stop<'_>> {
     match truth {
@@ -66,6 +72,6 @@ pub(crate) fn stop(what: What<'_>, truth: Truth) -> Result<Option<Stop<'_>>, Sto
 }
 
 pub(crate) fn denied(call: &Call<'_>, because: Because, rule: Option<&str>, reason: String) -> Verdict {
-    let text = format!("praxiom blocked {}: {reason}", repr(call.tool));
+    let text = refusal(call.tool, &reason);
     Verdict::Deny(Denied { because, rule: rule.map(str::to_owned), reason, text })
 }

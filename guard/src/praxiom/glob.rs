@@ -5,7 +5,7 @@
 pub(crate) const GLOB_CHARS_MAX: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+pub(crate) enum Part {
     Any,
     Char(char),
     Set { negated: bool, ranges: Vec<(char, char)> },
@@ -51,6 +51,93 @@ impl Glob {
         &self.text
     }
 
+    /// Whether it matches any name that begins so.
+    pub(crate) fn may_match_after(&self, prefix: &str) -> bool {
+        !self.after(prefix).is_empty()
+    }
+
+    /// What is left of it once the beginning of a name is taken off: globs over the rest, of which one must match. A
+    /// glob that matches nothing whatever comes is none.
+    pub(crate) fn after(&self, prefix: &str) -> Vec<&[Part]> {
+        let mut here = vec![false; self.parts.len() + 1];
+        if let Some(first) = here.first_mut() {
+            *first = true;
+        }
+        self.skip_stars(&mut here);
+        for c in prefix.chars() {
+            let mut next = vec![false; here.len()];
+            for (at, part) in self.parts.iter().enumerate() {
+                if here.get(at) != Some(&true) {
+                    continue;
+                }
+                let to = match part {
+                    Part::Star => at,
+                    part if part.is(c) => at + 1,
+                    _ => continue,
+                };
+                if let Some(reached) = next.get_mut(to) {
+                    *reached = true;
+                }
+            }
+            self.skip_stars(&mut next);
+            here = next;
+        }
+        // A set that holds nothing matches nothing, whatever comes.
+        let is_closed =
+            |part: &Part| matches!(part, Part::Set { negated: false, ranges } if ranges.is_empty());
+        let after_last = self.parts.iter().rposition(is_closed).map_or(0, |at| at + 1);
+        let reached = here.iter().enumerate().skip(after_last).filter(|(_, reached)| **reached);
+        // A star that is still there takes what the place behind it would have begun with.
+        let is_behind_star = |at: usize| {
+            at.checked_sub(1).is_some_and(|before| {
+                here.get(before) == Some(&true) && self.parts.get(before) == Some(&Part::Star)
+            })
+        };
+        let reached = reached.filter(|(at, _)| *at <= after_last || !is_behind_star(*at));
+        reached.filter_map(|(at, _)| self.parts.get(at..)).collect()
+    }
+
+    /// Whether a name may match both; where a set is compared with one, taken to be so.
+    pub(crate) fn meets(&self, other: &Glob) -> bool {
+        let (width, mut seen) =
+            (other.parts.len() + 1, vec![false; (self.parts.len() + 1) * (other.parts.len() + 1)]);
+        let mut open = vec![(0, 0)];
+        while let Some((a, b)) = open.pop() {
+            match seen.get_mut(a * width + b) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            let (left, right) = (self.parts.get(a), other.parts.get(b));
+            if (left, right) == (None, None) {
+                return true;
+            }
+            if left == Some(&Part::Star) {
+                open.push((a + 1, b));
+            }
+            if right == Some(&Part::Star) {
+                open.push((a, b + 1));
+            }
+            let (Some(left), Some(right)) = (left, right) else { continue };
+            if left.meets(right) {
+                let on = |part: &Part, at: usize| if *part == Part::Star { at } else { at + 1 };
+                open.push((on(left, a), on(right, b)));
+            }
+        }
+        false
+    }
+
+    /// A star may take nothing.
+    fn skip_stars(&self, here: &mut [bool]) {
+        for (at, part) in self.parts.iter().enumerate() {
+            if *part == Part::Star
+                && here.get(at) == Some(&true)
+                && let Some(next) = here.get_mut(at + 1)
+            {
+                *next = true;
+            }
+        }
+    }
+
     pub(crate) fn matches(&self, name: &str) -> bool {
         let mut part = 0;
         let mut rest = name.chars();
@@ -85,6 +172,14 @@ impl Glob {
 }
 
 impl Part {
+    fn meets(&self, other: &Part) -> bool {
+        match (self, other) {
+            (Part::Char(a), other) => *other == Part::Star || other.is(*a),
+            (one, Part::Char(b)) => *one == Part::Star || one.is(*b),
+            _ => true,
+        }
+    }
+
     fn is(&self, c: char) -> bool {
         match self {
             Part::Any => true,
@@ -171,6 +266,37 @@ mod tests {
         ];
         for (glob, name) in no {
             assert!(!Glob::new(glob).unwrap().matches(name), "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_may_match_what_begins_so() {
+        let may = |glob: &str, prefix: &str| Glob::new(glob).unwrap().may_match_after(prefix);
+        for glob in ["fs__*", "*", "*__read", "f?__x", "[a-f]s__*", "fs__read_file", "fs__", "fs*x", "**a"] {
+            assert!(may(glob, "fs__"), "{glob}");
+        }
+        for glob in ["files__*", "fs", "fs_", "f__*", "FS__*", "", "[!f]*", "fs__[z-a]", "*[z-a]*"] {
+            assert!(!may(glob, "fs__"), "{glob}");
+        }
+        assert!(may("", "") && !may("a", "b"));
+    }
+
+    #[test]
+    fn patterns_meet_where_a_name_may_match_both() {
+        let meet = |a: &str, b: &str| {
+            let (a, b) = (Glob::new(a).unwrap(), Glob::new(b).unwrap());
+            assert_eq!(a.meets(&b), b.meets(&a));
+            a.meets(&b)
+        };
+        for (a, b) in
+            [("a", "a"), ("*", "x"), ("a*", "*b"), ("a?", "ab"), ("[a-c]", "[b-d]"), ("*a*", "b*"), ("", "*")]
+        {
+            assert!(meet(a, b), "{a} {b}");
+        }
+        for (a, b) in
+            [("a", "b"), ("a*", "b*"), ("a?", "a"), ("[a-c]", "d"), ("fs__read*", "fs__write*"), ("", "?")]
+        {
+            assert!(!meet(a, b), "{a} {b}");
         }
     }
 

@@ -134,7 +134,7 @@ impl Loader<'_> {
         let policy = Praxiom {
             dialect,
             deny: file.deny,
-            variables: known.variables,
+            variables: known.variables.into(),
             initial,
             invariants,
             actions,
@@ -253,7 +253,8 @@ impl Loader<'_> {
         let after = Scope { result: true, ..scope };
         let on_result = self.transition(&entry.value.on_result, &after, &context, "on_result");
         let globs = self.globs(&entry.value.globs, &context);
-        Action { name: entry.name.clone(), globs, arguments, guards, effect, on_result }
+        let span = entry.value.globs.first().map_or(entry.span.clone(), |glob| glob.place.span.clone());
+        Action { name: entry.name.clone(), span, globs, arguments, guards, effect, on_result }
     }
 
     fn globs(&mut self, texts: &[Text], context: &str) -> Vec<Glob> {

@@ -1,6 +1,7 @@
 //! One call: which actions cover it, whether their guards and the invariants hold, and the state that follows.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::deny::{Stop, What, denied, stop};
 use super::glob::Glob;
@@ -21,6 +22,8 @@ pub(crate) struct Invariant {
 #[derive(Debug)]
 pub(crate) struct Action {
     pub(crate) name: String,
+    /// Where its globs stand in the file.
+    pub(crate) span: Range<usize>,
     pub(crate) globs: Vec<Glob>,
     pub(crate) arguments: Vec<(String, Sort)>,
     pub(crate) guards: Vec<(String, Program)>,

@@ -28,6 +28,11 @@ impl PartialEq for State {
 impl Eq for State {}
 
 impl State {
+    /// Whether a call has changed anything yet.
+    pub(crate) fn is_committed(&self) -> bool {
+        self.written.is_none()
+    }
+
     pub(crate) fn initial(values: Vec<Kept>, written: &[Kept]) -> State {
         State { values: values.into(), written: Some(written.into()) }
     }
@@ -40,7 +45,7 @@ impl State {
 /// A state that does not belong to the policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the kept state does not fit the policy: {0}")]
-pub struct StateError(String);
+pub struct StateError(pub(crate) String);
 
 impl Praxiom {
     /// The state before the first call.
@@ -76,16 +81,7 @@ impl Praxiom {
             }
             python::json_string(&mut out, name);
             out.push(':');
-            // Writing to a string cannot fail.
-            let _ = match value {
-                Kept::Bool(value) => write!(out, "{value}"),
-                Kept::Int(value) => write!(out, "{value}"),
-                Kept::Str(text) => {
-                    python::json_string(&mut out, text);
-                    Ok(())
-                }
-                Kept::Unknown(why) => write!(out, "[\"{}\"]", why.word()),
-            };
+            put(&mut out, value);
         }
         out.push_str("}}");
         out
@@ -113,7 +109,21 @@ impl Praxiom {
     }
 }
 
-fn kept(value: Value<'_>, sort: Sort, at: usize) -> Option<Kept> {
+/// A value as JSON.
+pub(crate) fn put(out: &mut String, value: &Kept) {
+    // Writing to a string cannot fail.
+    let _ = match value {
+        Kept::Bool(value) => write!(out, "{value}"),
+        Kept::Int(value) => write!(out, "{value}"),
+        Kept::Str(text) => {
+            python::json_string(out, text);
+            Ok(())
+        }
+        Kept::Unknown(why) => write!(out, "[\"{}\"]", why.word()),
+    };
+}
+
+pub(crate) fn kept(value: Value<'_>, sort: Sort, at: usize) -> Option<Kept> {
     if let Some(why) = value.item(0).and_then(Value::as_str) {
         return Why::of(why, at).map(Kept::Unknown);
     }

@@ -3,8 +3,12 @@
 mod cel;
 mod corpus;
 mod flight;
+mod guarded;
+mod imported;
 mod limits;
+mod native;
 mod oracle;
+mod past;
 mod random;
 mod twin;
 
@@ -13,6 +17,11 @@ use crate::json::{Document, Limits};
 
 fn load(text: &str) -> Praxiom {
     Praxiom::load("policy.yaml", text.as_bytes(), Dialect::Safe).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn original(text: &str) -> Praxiom {
+    Praxiom::load("policy.yaml", text.as_bytes(), Dialect::Original)
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn errors(text: &str) -> String {

@@ -1,7 +1,8 @@
 //! An expression of praxiom as CEL, for `framegate import praxiom`.
 //!
 //! A pure function of the checked expression. Two functions that CEL has not are used where Python has `//` and
-//! `%`: `div_euclid` and `mod_euclid` (remainder never negative, an error for a zero divisor). What the two
+//! `%`: `div_euclid` and `mod_euclid` (remainder never negative, an error for a zero divisor); `payload` is
+//! `dumps(args)`. What the two
 //! languages share means the same: numbers are exact in both, strings are ordered by code point in both.
 
 use std::collections::BTreeMap;
@@ -93,8 +94,9 @@ fn text(step: &Step, texts: &[String], names: &Names<'_>) -> String {
         Step::Str(text) => quoted(text),
         Step::Variable(at) => member("state", names.variables.get(*at)),
         Step::Argument(at) => member("args", names.arguments.get(*at)),
-        Step::Payload => "payload".to_owned(),
-        Step::Tool => "tool".to_owned(),
+        Step::Payload => "dumps(args)".to_owned(),
+        // There a tool is called by its server's name too.
+        Step::Tool => r#"(server + "__" + tool)"#.to_owned(),
         Step::Upstream => "server".to_owned(),
         Step::Result => "result.text".to_owned(),
         Step::All(all) => joined(all, " && "),
@@ -141,7 +143,7 @@ fn listed(list: &List) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

@@ -34,6 +34,10 @@ impl Sort {
         }
     }
 
+    pub(crate) fn named(word: &str) -> Option<Sort> {
+        [Sort::Bool, Sort::Int, Sort::Str].into_iter().find(|sort| sort.word() == word)
+    }
+
     /// The word of the original's messages.
     pub(crate) fn name(self) -> &'static str {
         match self {

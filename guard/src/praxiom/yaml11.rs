@@ -23,7 +23,7 @@ pub(crate) enum Read {
 }
 
 /// Digits of an integer: what Python converts without being asked twice.
-pub(crate) const INT_DIGITS_MAX: usize = 4300;
+pub const INT_DIGITS_MAX: usize = 4300;
 
 const BOOL: &str = r"^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$";
 const FLOAT: &str = r"(?x)^(?:

@@ -176,7 +176,10 @@ fn beside(entry: Entry, call: &CallRecord, keep: Keep) -> Entry {
             entry = keep.add_about(entry, field, value.to_string(), call.arguments.as_ref());
         }
     }
-    entry
+    match decision.transition.as_ref().and_then(|transition| transition.praxiom()) {
+        Some(transition) => keep.add_about(entry, "praxiom", transition.record(), call.arguments.as_ref()),
+        None => entry,
+    }
 }
 
 /// The frame with all its edits made; they do not overlap.

@@ -21,6 +21,7 @@ use crate::guard::Hearing;
 use crate::json::{Document, Limits};
 use crate::messages::Role;
 use crate::policy::Policy;
+use crate::praxiom::Dialect;
 use crate::session::{Origin, OutputKind, Session, Window};
 use crate::trace::{ListedAs, Trace};
 
@@ -65,6 +66,9 @@ pub enum Missing {
     /// An output that its session had heard.
     #[error("what the session had heard is not all there")]
     Heard,
+    /// The state that a policy of praxiom met: another one decided, or it is of an earlier version.
+    #[error("the record says nothing of the state that the policy reads")]
+    NoState,
     /// Committed to, and not written.
     #[error("content was never kept (`{0}`)")]
     NeverKept(String),
@@ -114,6 +118,8 @@ pub struct Context {
     /// The policy's text, and those of its schema files; nothing when there was no policy.
     policy: Option<(u64, Vec<(String, u64)>)>,
     digest: [u8; 32],
+    /// Of a policy of praxiom; nothing where this version does not know it.
+    dialect: Option<Dialect>,
     /// Nothing followed from any decision.
     pub is_monitoring: bool,
     window: Window,
@@ -240,6 +246,7 @@ impl<'s, S: Source> Retracer<'s, S> {
             seq: record.seq(),
             policy,
             digest: record.hash("policy_sha256").unwrap_or_default().0,
+            dialect: record.text("dialect").map_or(Some(Dialect::Safe), Dialect::named),
             is_monitoring: record.text("mode") == Some("monitor"),
             window: Window {
                 max_messages: limit(0).unwrap_or(standard.max_messages),
@@ -271,7 +278,8 @@ impl<'s, S: Source> Retracer<'s, S> {
         }
         let mut file =
             |name: &str| files.get(name).cloned().ok_or_else(|| "it is not in the record".to_owned());
-        let loaded = Policy::load(&name.unwrap_or_default(), &text, &mut file);
+        let Some(dialect) = context.dialect else { return Ok(Err(Missing::Policy)) };
+        let loaded = Policy::load_in(dialect, &name.unwrap_or_default(), &text, &mut file);
         Ok(loaded.map(|loaded| loaded.policy).map_err(|_| Missing::Policy))
     }
 
@@ -316,6 +324,7 @@ impl<'s, S: Source> Retracer<'s, S> {
             is_made: inputs.decision.was_made,
             is_monitoring: context.is_monitoring,
             rust_rules: context.rust_rules.clone(),
+            praxiom: inputs.praxiom,
             decision: inputs.decision,
         };
         Ok(Ok(Retraced { trace, has_findings: inputs.has_findings }))

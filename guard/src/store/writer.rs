@@ -23,6 +23,7 @@ use super::sqlite::Transaction;
 use crate::guard::Guard;
 use crate::json::Document;
 use crate::ledger::Recorded;
+use crate::praxiom::Dialect;
 use crate::session::Window;
 use crate::world::Instant;
 
@@ -308,6 +309,11 @@ impl Writer {
             schemas.push(format!("[{},{number}]", serde_json::Value::from(path)));
         }
         let entry = entry.number("policy", number).hash("policy_sha256", &Hash(policy.digest()));
+        let dialect = policy.praxiom().map(|praxiom| praxiom.dialect());
+        let entry = match dialect.filter(|dialect| *dialect != Dialect::default()) {
+            Some(dialect) => entry.text("dialect", dialect.name()),
+            None => entry,
+        };
         Ok(entry.raw("schemas", &format!("[{}]", schemas.join(","))))
     }
 

@@ -7,7 +7,7 @@ use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::{Ended, Said, Settled};
 use framegate_pump::Frame;
 
-use super::answers::{structured_of, text_of};
+use super::answers::{structured_of, text_of, whole_result};
 
 /// An answer as it came. Only what is asked of it is read, once.
 pub(super) struct Answered {
@@ -29,6 +29,11 @@ impl Said for Answered {
 
     fn text(&self) -> Arc<str> {
         Arc::clone(self.text.get_or_init(|| text_of(&self.frame).into()))
+    }
+
+    fn result(&self) -> Option<Arc<Document>> {
+        let text = whole_result(self.frame.body())?;
+        Document::read(Bytes::copy_from_slice(text.as_bytes()), &Limits::again()).ok().map(Arc::new)
     }
 
     fn structured(&self) -> Option<Arc<Document>> {

@@ -144,8 +144,10 @@ impl Bridge {
         let reads = match request.method() {
             "tools/call" => {
                 let sent = self.inner.open().get(&request.head().ticket).cloned();
-                let has_schema = sent.is_some_and(|sent| guard.has_output_schema(&sent.tool));
+                let has_schema = sent.as_ref().is_some_and(|sent| guard.has_output_schema(&sent.tool));
+                let reads_it = sent.as_ref().is_some_and(Sent::waits_for_its_answer);
                 frame.len() <= HANDLE_BYTES_MAX
+                    || reads_it
                     || self.inner.annotates
                     || guard.policy().reads_answers()
                     || self.inner.hears(&guard)
@@ -534,6 +536,12 @@ fn result_of(body: &[u8]) -> Option<ToolResult<'_>> {
 fn task_outcome(result: &RawValue) -> Option<&RawValue> {
     let task = serde_json::from_str::<TaskHandle<'_>>(result.get()).ok()?;
     task.id.and(task.result)
+}
+
+/// A tool's result as it is written, also inside a task that has ended; nothing for an error.
+pub(super) fn whole_result(body: &[u8]) -> Option<&str> {
+    let result = Answer::read(body)?.result?;
+    Some(task_outcome(result).unwrap_or(result).get())
 }
 
 /// The `structuredContent` of a result, as it is written.

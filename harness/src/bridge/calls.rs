@@ -270,6 +270,7 @@ impl Inner {
         if !self.without_policy {
             self.log.judged(ticket, &decision);
         }
+        self.audited(ticket, &of.guard, &decision, of.read.call().and_then(|call| call.arguments));
         self.say_decided(ticket, &decision, of.guard.is_monitoring());
         if !of.guard.is_monitoring() {
             match decision.outcome {

@@ -71,6 +71,9 @@ impl Inner {
     ) -> Option<(Sent, Option<StateNote>)> {
         let sent = self.open().remove(&ticket)?;
         let note = self.settle_step(sent.sequence, how, answer);
+        if let Some(note) = &note {
+            self.audit_answer(ticket, note);
+        }
         Some((sent, note))
     }
 

@@ -22,6 +22,7 @@ mod annotate;
 mod answered;
 mod answers;
 mod asking;
+mod audit;
 mod beside;
 mod calls;
 mod cuts;

@@ -21,6 +21,7 @@ use super::hearing::Backlog;
 use crate::approve::{AskSettings, FormAnswer};
 use crate::calls::{CallLog, Level};
 use crate::context::{ContextFile, ContextSettings};
+use crate::foreign;
 use crate::noise::DivertNoise;
 use crate::stderr::Stderr;
 use crate::wire;
@@ -124,6 +125,14 @@ pub(super) struct Sent {
     pub(super) fill: Option<Arc<FormAnswer>>,
 }
 
+impl Sent {
+    /// The state depends on what its answer says.
+    pub(super) fn waits_for_its_answer(&self) -> bool {
+        let transition = self.receipt.as_ref().and_then(|receipt| receipt.decision.transition.as_ref());
+        transition.is_some_and(|transition| transition.reads_answer())
+    }
+}
+
 impl Bridge {
     /// A bridge that still needs the pump's handle: [`Bridge::start`].
     ///
@@ -189,6 +198,11 @@ impl Bridge {
     /// What shows to be wrong with it beside the server's tools; the one before stays.
     pub async fn replace_policy(&self, policy: Policy, facts: Facts) -> Result<(), String> {
         let mut attempts = 0..OFF_THREAD_MAX;
+        let before = self.guard();
+        if let Some(problem) = policy.unmatched(before.server()) {
+            return Err(problem.to_string());
+        }
+        let state = foreign::state_kept(before.policy(), &policy);
         let (guard, warnings) = loop {
             let before = self.guard();
             // Whoever changes it all the time must not keep the policy out for ever.
@@ -211,6 +225,7 @@ impl Bridge {
         };
         warnings.iter().for_each(|warning| self.say_lines(Level::Warn, warning));
         self.announce(&guard, "was read anew and is in force");
+        state.iter().for_each(|text| self.say(Level::Warn, text));
         let is_legacy = self.inner.opening().is_legacy();
         if let Some(injector) = self.inner.injector.get().filter(|_| is_legacy) {
             // A session that has ended needs no telling.
@@ -284,8 +299,7 @@ impl Inner {
     }
 
     pub(super) fn limits(&self) -> wire::Limits {
-        let limits = self.guard().policy().limits();
-        wire::Limits { call_bytes: limits.call_bytes, depth: limits.depth, ..wire::Limits::default() }
+        wire::Limits::of(self.guard().policy())
     }
 
     pub(super) fn session(&self) -> MutexGuard<'_, Arc<Session>> {

@@ -45,9 +45,9 @@ fn check(args: &CheckArgs) -> Report {
         shows_options: args.tools,
     };
     let read = if args.policy == Path::new("-") {
-        policy_file::read_stdin()
+        policy_file::read_stdin(args.dialect.dialect())
     } else {
-        policy_file::read(&args.policy)
+        policy_file::read(&args.policy, args.dialect.dialect())
     };
     let Loaded { policy, warnings } = match read {
         Ok(loaded) => loaded,
@@ -69,6 +69,7 @@ fn check(args: &CheckArgs) -> Report {
     match asked(args) {
         None => {
             let server = args.name.as_deref();
+            report.found.extend(server.and_then(|server| policy.unmatched(server)).map(Finding::Placed));
             let facts = facts.as_ref();
             let hears_user = Some(args.context.is_some());
             let beside = Beside { facts, server, listing: None, hears_user, exists: None };

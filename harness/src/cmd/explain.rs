@@ -36,7 +36,7 @@ fn play(args: &ExplainArgs, out: &mut Out) -> Result<(), Failure> {
         let place = format!("{name}:{number}");
         let line = line.ok_or_else(|| Failure::too_long(&place))?;
         let played = stage.line(&line).map_err(|why| failure(&why, &place))?;
-        if matches!(played, Played::Decided(_)) && !is_warned && !stage.is_listed() {
+        if matches!(played, Played::Decided(_)) && !is_warned && stage.needs_listing() {
             is_warned = true;
             say(UNLISTED);
         }
@@ -59,6 +59,7 @@ fn stage(args: &ExplainArgs) -> Result<Stage, Failure> {
         server: args.name.clone(),
         folder: folder.to_owned(),
         facts: args.policy.facts.clone(),
+        dialect: args.policy.dialect.dialect(),
         world: Arc::new(Disk::new(Path::new("."))),
     };
     let Some(policy) = &args.policy.policy else { return Ok(Stage::new(setting)) };

@@ -3,12 +3,13 @@
 use std::io::Read;
 use std::path::Path;
 
-use framegate_guard::import::{Imported, elicitation_proxy};
+use framegate_guard::import::{self, Imported, elicitation_proxy};
 use framegate_guard::policy::FILE_BYTES_MAX;
+use framegate_guard::praxiom::Dialect;
 
 use super::new_file;
 use super::out::{Failure, Out, say};
-use crate::args::{ImportArgs, ImportFrom, ProxyArgs};
+use crate::args::{ImportArgs, ImportFrom, PraxiomArgs, ProxyArgs};
 use crate::exit::Exit;
 use crate::policy_file;
 
@@ -16,8 +17,11 @@ use crate::policy_file;
 const USUAL: &str = "framegate.yaml";
 
 pub(crate) fn main(args: &ImportArgs) -> Exit {
-    let ImportFrom::ElicitationProxy(args) = &args.from;
-    match proxy(args) {
+    let imported = match &args.from {
+        ImportFrom::ElicitationProxy(args) => proxy(args),
+        ImportFrom::Praxiom(args) => praxiom(args),
+    };
+    match imported {
         Ok(()) => Exit::Clean,
         Err(failure) => failure.said(),
     }
@@ -31,22 +35,45 @@ fn proxy(args: &ProxyArgs) -> Result<(), Failure> {
         Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
         None => USUAL.to_owned(),
     };
-    let unusable = |why: &dyn std::fmt::Display| Failure { exit: Exit::Policy, text: why.to_string() };
     let name = args.config.display().to_string();
     let imported = elicitation_proxy(&name, &text, &policy).map_err(|why| unusable(&why))?;
+    let entry = entry(&imported, &policy);
+    write(&imported, (&name, &policy), args.output.as_deref(), Some(&entry))
+}
+
+fn praxiom(args: &PraxiomArgs) -> Result<(), Failure> {
+    args.output.as_deref().map_or(Ok(()), new_file::is_free)?;
+    let text = read(&args.policy)?;
+    let name = args.policy.display().to_string();
+    let imported = import::praxiom(&name, &text, &args.name).map_err(|why| unusable(&why))?;
+    let policy = args.output.as_deref().map_or_else(|| USUAL.to_owned(), |path| path.display().to_string());
+    write(&imported, (&name, &policy), args.output.as_deref(), None)
+}
+
+fn unusable(why: &dyn std::fmt::Display) -> Failure {
+    Failure { exit: Exit::Policy, text: why.to_string() }
+}
+
+/// The policy to its file or to stdout; what else there is to say to the other.
+fn write(
+    imported: &Imported,
+    (name, policy): (&str, &str),
+    output: Option<&Path>,
+    entry: Option<&str>,
+) -> Result<(), Failure> {
     // As `run` will read it.
-    let folder = args.output.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-    let loaded =
-        policy_file::parse(&policy, imported.policy.as_bytes(), folder).map_err(|why| unusable(&why))?;
+    let folder = output.and_then(Path::parent).unwrap_or(Path::new(""));
+    let loaded = policy_file::parse(policy, imported.policy.as_bytes(), (folder, Dialect::Safe));
+    let loaded = loaded.map_err(|why| unusable(&why))?;
     let mut out = Out::stdout();
-    match &args.output {
+    match output {
         Some(path) => {
             new_file::write(path, &imported.policy)?;
-            out.line(&entry(&imported, &policy)).map_err(|why| Failure::stdout(&why))?;
+            entry.map_or(Ok(()), |entry| out.line(entry)).map_err(|why| Failure::stdout(&why))?;
         }
         None => {
             out.line(imported.policy.trim_end()).map_err(|why| Failure::stdout(&why))?;
-            say(&entry(&imported, &policy));
+            entry.iter().for_each(|entry| say(entry));
         }
     }
     out.flush().map_err(|why| Failure::stdout(&why))?;

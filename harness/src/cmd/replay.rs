@@ -60,7 +60,7 @@ fn written<'a>(out: &mut Out, mut lines: impl Iterator<Item = &'a String>) -> Re
 /// Another policy, with its facts.
 fn other(path: &Path, args: &ReplayArgs) -> Result<Other, Failure> {
     let failure = |text: String| Failure { exit: Exit::Policy, text };
-    let loaded = policy_file::read(path).map_err(|why| failure(why.to_string()))?;
+    let loaded = policy_file::read(path, args.dialect.dialect()).map_err(|why| failure(why.to_string()))?;
     loaded.warnings.iter().for_each(|warning| say(&warning.to_string()));
     let given = policy_file::given(&loaded.policy, &args.facts).map_err(|why| failure(why.join("\n")))?;
     let wrong = framegate_guard::Facts::new(&loaded.policy, &given).err();

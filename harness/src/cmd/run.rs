@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey};
+use framegate_guard::praxiom::Dialect;
 use framegate_guard::store::writer::SessionRecord;
 use framegate_guard::{Facts, Guard};
 use framegate_pump::IdLimits;
@@ -20,6 +21,7 @@ use crate::child::{ServerCommand, ServerName, StartError, Upstream};
 use crate::clip::clip;
 use crate::desk::Desk;
 use crate::exit::{Exit, how_it_ended};
+use crate::foreign;
 use crate::noise::DivertNoise;
 use crate::policy_file::{self, Stamp};
 use crate::record::Recorder;
@@ -292,7 +294,8 @@ fn recording(
 /// record says what each tool was, so that a policy that is written later can be tried on it.
 fn no_policy(name: &ServerName) -> Result<Guard, String> {
     let text = b"framegate: 1\ndefault: allow\nmode: monitor\ndefaults: { arguments: unchecked }\n";
-    let loaded = policy_file::parse("none", text, Path::new("")).map_err(|why| why.to_string())?;
+    let loaded =
+        policy_file::parse("none", text, (Path::new(""), Dialect::Safe)).map_err(|why| why.to_string())?;
     Ok(Guard::new(loaded.policy, name.as_str(), Facts::default()))
 }
 
@@ -337,7 +340,9 @@ fn guarded(args: &RunArgs, name: &ServerName, log: &Arc<CallLog>) -> Result<Opti
     };
     // Before it is read: what changes from now on is seen.
     let stamp = policy_file::stamp_to_keep(file);
-    let loaded = policy_file::load(file, &args.policy.facts).map_err(|why| why.to_string())?;
+    let dialect = args.policy.dialect.dialect();
+    let loaded = policy_file::load(file, dialect, &args.policy.facts).map_err(|why| why.to_string())?;
+    foreign::is_for_server(&loaded.policy, (name.as_str(), args.name.is_some()))?;
     if args.mode == Some(Mode::Enforce) && loaded.policy.mode() == framegate_guard::policy::Mode::Monitor {
         let text = "--mode enforce was given, and the policy says `mode: monitor`: change one of them";
         return Err(text.into());
@@ -356,14 +361,14 @@ fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, stamp: Option<Stamp>, settings:
     // They hold while the policy in force enforces.
     settings.id_limits = Some(IdLimits::default());
     let file = args.policy.policy.clone().unwrap_or_default();
-    let facts = args.policy.facts.clone();
+    let (facts, dialect) = (args.policy.facts.clone(), args.policy.dialect.dialect());
     let to_start = Arc::clone(bridge);
     settings.started = Some(Arc::new(move |handle| {
         to_start.start(&handle);
         let Some(stamp) = stamp else { return };
         let (path, facts) = (file.clone(), facts.clone());
         let load = move || {
-            let loaded = policy_file::load(&path, &facts).map_err(|why| why.to_string())?;
+            let loaded = policy_file::load(&path, dialect, &facts).map_err(|why| why.to_string())?;
             Ok((loaded.policy, loaded.facts, loaded.warnings))
         };
         tokio::spawn(follow(Arc::clone(&to_start), (file.clone(), stamp), load));

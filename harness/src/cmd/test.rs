@@ -4,6 +4,7 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use framegate_guard::praxiom::Dialect;
 use framegate_guard::world::NoWorld;
 
 use super::out::{Failure, LINE_BYTES_MAX, Out, read_line};
@@ -63,6 +64,7 @@ fn play_lines(file: &Path, tally: &mut Tally, failures: &mut Vec<String>) -> Res
         server: "server".to_owned(),
         folder: file.parent().unwrap_or(Path::new("")).to_owned(),
         facts: FactArgs { fact: Vec::new(), facts: None },
+        dialect: Dialect::Safe,
         // A case that reads this machine's disk or clock would pass here and fail elsewhere.
         world: Arc::new(NoWorld),
     });

@@ -8,7 +8,7 @@ use framegate_guard::policy::{
     Remember, Rule, ToolOptions, Undeclared,
 };
 use framegate_guard::refusal::OnFailure;
-use framegate_guard::{Guard, Outcome};
+use framegate_guard::{Decision, Guard, Outcome};
 use serde_json::{Value, json};
 
 use super::{Decided, provenance};
@@ -71,7 +71,7 @@ impl Decided {
 
     /// The state before and after the call, and what its answer made of it.
     fn state(&self) -> Value {
-        let Some(noted) = &self.decision.state else { return json!({}) };
+        let Some(noted) = &self.decision.state else { return by_praxiom(&self.decision) };
         let mut state = noted.json();
         if let (Some(then), Some(members)) = (&self.then, state.as_object_mut()) {
             let then = serde_json::from_str(&then.0).unwrap_or_default();
@@ -102,6 +102,17 @@ impl Decided {
             _ => format!("{outcome} (would {would}, if nothing were only monitored)"),
         }
     }
+}
+
+/// The same under a policy of praxiom, values as it shows them.
+fn by_praxiom(decision: &Decision) -> Value {
+    let transition = decision.transition.as_ref().and_then(|transition| transition.praxiom());
+    let Some(transition) = transition else { return json!({}) };
+    let shown = |state| -> Value {
+        let all = transition.policy().each_shown(state);
+        Value::Object(all.map(|(name, value)| (name.to_owned(), value.into())).collect())
+    };
+    json!({ "before": shown(transition.met()), "after": shown(transition.next()) })
 }
 
 fn because(finding: &Finding) -> String {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use framegate_guard::praxiom::Dialect;
 use framegate_guard::world::World;
 
 use super::event::{self, Event};
@@ -18,6 +19,8 @@ pub(crate) struct Setting {
     /// Policy files that the session names are relative to it.
     pub(crate) folder: PathBuf,
     pub(crate) facts: FactArgs,
+    /// In which a policy of praxiom decides.
+    pub(crate) dialect: Dialect,
     pub(crate) world: Arc<dyn World>,
 }
 
@@ -51,7 +54,7 @@ impl Stage {
     /// # Errors
     /// [`StageError::Policy`].
     pub(crate) fn under(setting: Setting, policy: &Path) -> Result<(Self, Vec<String>), StageError> {
-        let loaded = policy_file::load(policy, &setting.facts)?;
+        let loaded = policy_file::load(policy, setting.dialect, &setting.facts)?;
         let mut stage = Self { setting, player: None, is_given: true };
         let warnings = stage.begin(loaded);
         Ok((stage, warnings))
@@ -62,9 +65,12 @@ impl Stage {
         self.player.as_ref()
     }
 
-    /// Whether the session said which tools there are.
-    pub(crate) fn is_listed(&self) -> bool {
-        self.player.as_ref().is_some_and(|player| player.guard().is_listed())
+    /// Whether it matters which tools there are, and the session did not say it.
+    pub(crate) fn needs_listing(&self) -> bool {
+        self.player.as_ref().map(Player::guard).is_none_or(|guard| {
+            let looks_at_schemas = guard.policy().praxiom().is_none();
+            looks_at_schemas && !guard.is_listed()
+        })
     }
 
     /// Plays one line.
@@ -77,7 +83,8 @@ impl Stage {
             (Event::Policy(_) | Event::PolicyText(_), Some(_)) if self.is_given => Ok(Played::Nothing),
             (event, Some(player)) => player.play(event).map_err(StageError::Line),
             (Event::Policy(file), None) => {
-                let loaded = policy_file::load(&self.setting.folder.join(file), &self.setting.facts)?;
+                let path = self.setting.folder.join(file);
+                let loaded = policy_file::load(&path, self.setting.dialect, &self.setting.facts)?;
                 Ok(Played::Listed(self.begin(loaded)))
             }
             (Event::PolicyText(text), None) => self.begin_with(&text).map(Played::Listed),
@@ -87,7 +94,7 @@ impl Stage {
 
     fn begin_with(&mut self, text: &str) -> Result<Vec<String>, StageError> {
         const NAME: &str = "policy_text";
-        let loaded = policy_file::parse(NAME, text.as_bytes(), &self.setting.folder)
+        let loaded = policy_file::parse(NAME, text.as_bytes(), (&self.setting.folder, self.setting.dialect))
             .map_err(PolicyFileError::Policy)?;
         let loaded = policy_file::with_facts(loaded, &self.setting.facts)?;
         Ok(self.begin(loaded))

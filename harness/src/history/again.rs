@@ -115,6 +115,12 @@ impl<'f> Replayer<'f> {
             Ok(retraced) => retraced,
             Err(why) => return Ok(Err(why)),
         };
+        let has_state = |guard: &Guard| {
+            guard.policy().praxiom().is_some_and(|praxiom| praxiom.variables().next().is_some())
+        };
+        if has_state(&guard) && retraced.trace.praxiom.is_none() {
+            return Ok(Err(Missing::NoState));
+        }
         if is_unheard {
             retraced.trace.session.set_unheard(UNHEARD);
         }

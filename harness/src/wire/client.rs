@@ -127,12 +127,12 @@ fn read(frame: &Frame, limits: &Limits) -> Result<ClientFrame, Refusal> {
         }
     }
     let kind = envelope::check(document.root(), limits)?;
-    keys::at_any_depth(document.all())?;
+    keys::at_any_depth(document.all(), limits.huge_integers)?;
     Ok(ClientFrame { document, kind })
 }
 
 fn json_limits(limits: &Limits) -> json::Limits {
-    json::Limits { depth: limits.depth, ..json::Limits::default() }
+    json::Limits { depth: limits.depth, number_digits: limits.number_digits, ..json::Limits::default() }
 }
 
 fn batch() -> Refusal {

@@ -55,10 +55,14 @@ pub(super) fn of_params(params: Value<'_>) -> Result<(), Refusal> {
 /// one by one makes its value the object's prototype, and then finds members that nobody decided on; a key with
 /// a NUL, where C readers stop. And numbers that readers turn into infinity (Python), null (JavaScript),
 /// zero (Go) or an error.
-pub(super) fn at_any_depth<'a>(values: impl Iterator<Item = Value<'a>>) -> Result<(), Refusal> {
+pub(super) fn at_any_depth<'a>(
+    values: impl Iterator<Item = Value<'a>>,
+    huge_integers: bool,
+) -> Result<(), Refusal> {
     for value in values {
         match value.kind() {
             Kind::Object => value.entries().try_for_each(|(key, _)| of_any_object(key))?,
+            Kind::Number if huge_integers && is_integer(value) => {}
             Kind::Number => of_double_range(value)?,
             _ => {}
         }
@@ -78,6 +82,10 @@ fn of_any_object(key: Value<'_>) -> Result<(), Refusal> {
         return Err(Refusal::new(Reason::LookAlike, message));
     }
     Ok(())
+}
+
+fn is_integer(number: Value<'_>) -> bool {
+    !number.raw().contains(['.', 'e', 'E'])
 }
 
 fn of_double_range(number: Value<'_>) -> Result<(), Refusal> {

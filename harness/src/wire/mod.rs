@@ -37,6 +37,8 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+use framegate_guard::policy::{CallLimits, Policy};
+
 #[doc(hidden)]
 pub use client::assert_reads_strictly;
 pub use client::{Call, ClientFrame, client_frame};
@@ -53,11 +55,36 @@ pub struct Limits {
     pub depth: usize,
     /// Bytes of an id as JSON text.
     pub id_bytes: usize,
+    /// Digits of one number.
+    pub number_digits: usize,
+    /// Integers beyond the range of a double are let through: a policy that reads them says what they may be.
+    pub huge_integers: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { call_bytes: 16 * 1024 * 1024, depth: 64, id_bytes: 256 }
+        Self {
+            call_bytes: 16 * 1024 * 1024,
+            depth: 64,
+            id_bytes: 256,
+            number_digits: 1000,
+            huge_integers: false,
+        }
+    }
+}
+
+impl Limits {
+    /// Those of a policy.
+    #[must_use]
+    pub fn of(policy: &Policy) -> Self {
+        let CallLimits { call_bytes, depth, number_digits, .. } = policy.limits();
+        Self {
+            call_bytes,
+            depth,
+            number_digits,
+            huge_integers: policy.praxiom().is_some(),
+            ..Self::default()
+        }
     }
 }
 

@@ -17,7 +17,7 @@ const ROWS: &[u8] = include_bytes!("../../../tests/data/oracle/praxiom.jsonl.gz"
 /// Rows that are not marked but differ, all for one reason: an escape in a value is text to us, and a character
 /// beyond U+2FFFF is a character. In most of them only the state's spelling tells; `p0121`, `p0215` and `p0533` are
 /// let through by the original because of it.
-const SAFER: [&str; 15] = [
+pub(super) const SAFER: [&str; 15] = [
     "p0121", "p0214", "p0215", "p0431", "p0440", "p0457", "p0479", "p0480", "p0507", "p0515", "p0533",
     "p0545", "p0549", "p0556", "p0561",
 ];
@@ -38,40 +38,40 @@ const DIVERGENT: [(&str, &str, &str); 11] = [
 ];
 
 /// Rows of [`DIVERGENT`] that differ in the original's dialect too: there is no answer to give.
-const NO_ANSWER: [&str; 2] = ["p0028", "p0034"];
+pub(super) const NO_ANSWER: [&str; 2] = ["p0028", "p0034"];
 
 /// Messages that are the solver's or Python's own: ours say the same in other words.
 const OTHER_WORDS: [&str; 2] = ["p0312", "p0314"];
 
-fn rows() -> Vec<Document> {
+pub(super) fn rows() -> Vec<Document> {
     let mut text = String::new();
     flate2::read::GzDecoder::new(ROWS).read_to_string(&mut text).unwrap();
     let limits = Limits { number_digits: 5000, ..Limits::default() };
     text.lines().map(|line| Document::read(line.to_owned().into(), &limits).unwrap()).collect()
 }
 
-fn text<'a>(value: Value<'a>, key: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(value: Value<'a>, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-fn flag(row: Value<'_>) -> bool {
+pub(super) fn flag(row: Value<'_>) -> bool {
     row.get("divergent").is_some()
 }
 
 /// A verdict in the rows' words.
 #[derive(Debug, PartialEq, Eq)]
-struct Said {
-    verdict: String,
-    kind: Option<String>,
-    rule: Option<String>,
-    actions: Vec<String>,
-    message: Option<String>,
-    state_check: Vec<(String, String)>,
-    state: Vec<(String, String)>,
-    audit: String,
+pub(super) struct Said {
+    pub(super) verdict: String,
+    pub(super) kind: Option<String>,
+    pub(super) rule: Option<String>,
+    pub(super) actions: Vec<String>,
+    pub(super) message: Option<String>,
+    pub(super) state_check: Vec<(String, String)>,
+    pub(super) state: Vec<(String, String)>,
+    pub(super) audit: String,
 }
 
-fn shown(policy: &Praxiom, state: &State) -> Vec<(String, String)> {
+pub(super) fn shown(policy: &Praxiom, state: &State) -> Vec<(String, String)> {
     policy.each_shown(state).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -88,7 +88,7 @@ fn values(state: Value<'_>) -> Vec<(String, String)> {
     state.members().map(|(name, value)| (name.to_owned(), python(value))).collect()
 }
 
-fn expected(row: Value<'_>) -> Said {
+pub(super) fn expected(row: Value<'_>) -> Said {
     let state = values(row.get("state_after").unwrap());
     let owned = |key| text(row, key).map(str::to_owned);
     Said {
@@ -121,8 +121,8 @@ fn kind(because: Because) -> &'static str {
     }
 }
 
-/// The text that the original makes of the row's result.
-fn result_text(policy: &Praxiom, result: Option<Value<'_>>) -> String {
+/// The row's result as a server would write it.
+pub(super) fn result_document(result: Option<Value<'_>>) -> Document {
     let blocks = |texts: Vec<String>| -> String {
         let blocks: Vec<String> =
             texts.iter().map(|text| format!("{{\"type\":\"text\",\"text\":{text}}}")).collect();
@@ -134,8 +134,12 @@ fn result_text(policy: &Praxiom, result: Option<Value<'_>>) -> String {
     };
     let structured = result.and_then(|result| result.get("structured")).map_or("null", Value::raw);
     let result = format!("{{\"content\":[{}],\"structuredContent\":{structured}}}", blocks(texts));
-    let document = Document::read(result.into(), &Limits::default()).unwrap();
-    policy.result_text(document.root())
+    Document::read(result.into(), &Limits::default()).unwrap()
+}
+
+/// The text that the original makes of the row's result.
+fn result_text(policy: &Praxiom, result: Option<Value<'_>>) -> String {
+    policy.result_text(result_document(result).root())
 }
 
 /// Runs one call as the gateway does.
@@ -195,7 +199,7 @@ fn run(policy: &Praxiom, state: &mut State, row: Value<'_>) -> Said {
 }
 
 /// Whether another failing rule is named, which the solver does where it decides that one first.
-fn names_another(row: Value<'_>, ours: &Said, wanted: &Said) -> bool {
+pub(super) fn names_another(row: Value<'_>, ours: &Said, wanted: &Said) -> bool {
     let also: BTreeSet<&str> =
         row.get("also_failing").into_iter().flat_map(Value::items).filter_map(Value::as_str).collect();
     let both = ours.verdict == "DENY" && wanted.verdict == "DENY" && ours.state == wanted.state;
@@ -220,7 +224,7 @@ fn differences(row: Value<'_>, dialect: Dialect) -> Vec<String> {
     differences
 }
 
-fn calls(rows: &[Document]) -> impl Iterator<Item = (&str, Value<'_>)> {
+pub(super) fn calls(rows: &[Document]) -> impl Iterator<Item = (&str, Value<'_>)> {
     let rows = rows.iter().map(Document::root).filter(|row| row.get("startup_error").is_none());
     rows.map(|row| (text(row, "id").unwrap(), row))
 }
@@ -259,7 +263,7 @@ fn every_verdict_of_the_original_is_ours_unless_it_is_unsafe() {
 }
 
 /// Our verdicts alone.
-fn verdicts(row: Value<'_>) -> Vec<String> {
+pub(super) fn verdicts(row: Value<'_>) -> Vec<String> {
     let loaded = Praxiom::load("policy.yaml", text(row, "policy").unwrap().as_bytes(), Dialect::Safe);
     let Ok(policy) = loaded else { return vec!["-".to_owned()] };
     let mut state = policy.initial();

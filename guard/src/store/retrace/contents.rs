@@ -11,7 +11,7 @@ use crate::proposal::CallKey;
 use crate::state::seen_of;
 use crate::store::error::StoreError;
 use crate::store::read::{Kept, Record};
-use crate::trace::ListedAs;
+use crate::trace::{ListedAs, PraxiomTrace};
 use crate::world::Answers;
 
 /// What a redacted text has in the place of what was taken out.
@@ -30,6 +30,7 @@ pub(super) struct Inputs {
     pub(super) start: usize,
     pub(super) listed: ListedAs,
     pub(super) decision: Decision,
+    pub(super) praxiom: Option<PraxiomTrace>,
     pub(super) has_findings: bool,
 }
 
@@ -91,7 +92,9 @@ impl Contents {
         let has_findings =
             !matches!(self.content(call, "findings"), Err(Missing::Removed(_) | Missing::NeverKept(_)));
         let start = call.number("start").and_then(|start| usize::try_from(start).ok()).unwrap_or_default();
-        Ok(Inputs { arguments, start, listed, decision, has_findings })
+        let praxiom = self
+            .parsed(call, "praxiom", |bytes| PraxiomTrace::of(str::from_utf8(bytes).ok()?).ok().map(Some))?;
+        Ok(Inputs { arguments, start, listed, decision, praxiom, has_findings })
     }
 
     fn decision(&self, call: &Record, arguments: &Bytes) -> Maybe<Decision> {
@@ -99,7 +102,7 @@ impl Contents {
         let outcome = call.text("outcome").and_then(parse::outcome).ok_or_else(|| unreadable("outcome"))?;
         let would: Outcome = call.text("would").and_then(parse::outcome).unwrap_or(outcome);
         let tool = call.text("tool").unwrap_or_default();
-        let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+        let whole = Limits::again();
         let sent = self.content(call, "edited")?.unwrap_or_else(|| arguments.clone());
         let read = Document::read(sent.clone(), &whole).map_err(|_| unreadable("arguments"))?;
         let findings = match self.parsed(call, "findings", parse::findings) {

@@ -226,7 +226,7 @@ fn an_id_is_a_string_or_an_integer_that_every_peer_can_hold() {
 
 #[test]
 fn the_limits_bind_just_above_their_number() {
-    let small = Limits { call_bytes: 100, depth: 5, id_bytes: 10 };
+    let small = Limits { call_bytes: 100, depth: 5, id_bytes: 10, ..Limits::default() };
     let sized = |bytes: usize| {
         let line = call(r#"{"name":""}"#);
         line.replace(r#""name":"""#, &format!(r#""name":"{}""#, "x".repeat(bytes - line.len())))
