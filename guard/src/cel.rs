@@ -43,7 +43,7 @@ mod memo;
 mod operators;
 mod reads;
 mod scan;
-mod tree;
+pub(crate) mod tree;
 mod types;
 mod value;
 
@@ -204,6 +204,11 @@ impl Expression {
         }
         problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
         Err(problems)
+    }
+
+    /// Its tree, for those that read it otherwise than by its value.
+    pub(crate) fn root(&self) -> &tree::Node {
+        &self.root
     }
 
     /// As it was written.

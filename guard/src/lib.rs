@@ -187,6 +187,7 @@ pub mod permit;
 pub mod policy;
 pub mod praxiom;
 pub mod proposal;
+pub mod prove;
 pub mod refusal;
 mod rust_matcher;
 mod rust_rule;

@@ -38,6 +38,7 @@ mod merge;
 mod methods;
 mod options;
 pub(crate) mod problem;
+mod properties;
 pub mod provenance;
 mod raw;
 pub(crate) mod read;
@@ -65,6 +66,7 @@ pub use options::{
     ToolOptions, Undeclared,
 };
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
+pub use properties::Property;
 pub use provenance::Provenance;
 pub use raw::{ENTRIES_MAX, RULE_PATTERNS_MAX};
 pub use rules::{Condition, Definition, Otherwise, Rule};
@@ -158,6 +160,7 @@ struct Inner {
     rules: Vec<Arc<Rule>>,
     machine: Arc<crate::state::Machine>,
     invariants: Vec<Arc<Invariant>>,
+    properties: Vec<Property>,
     /// Of those rules, and of the definitions.
     reads_said: bool,
     methods: Methods,
@@ -359,6 +362,12 @@ impl Policy {
         &self.0.machine
     }
 
+    /// `properties:`, which decide nothing: see [`crate::prove`].
+    #[must_use]
+    pub fn properties(&self) -> &[Property] {
+        &self.0.properties
+    }
+
     /// `invariants:`
     #[must_use]
     pub fn invariants(&self) -> &[Arc<Invariant>] {
@@ -380,6 +389,19 @@ impl Policy {
     #[must_use]
     pub fn secrets(&self) -> &crate::form::Secrets {
         &self.0.secrets
+    }
+
+    /// What a property over the state and a call may use; see [`crate::prove`].
+    pub(crate) fn property_scope(&self) -> crate::cel::Scope {
+        let types = check::types_of(&self.0.definitions);
+        scope::of_call(&self.0.scope, crate::cel::Type::map(crate::cel::Type::Dyn), &types)
+    }
+
+    /// All patterns of tool names that speak of this server.
+    pub(crate) fn tool_patterns(&self, server: &str) -> Vec<Vec<crate::prove::Piece>> {
+        let named = self.0.tools.all().iter().map(|entry| &entry.glob);
+        let ruled = self.0.rules.iter().flat_map(|rule| &rule.tools);
+        named.chain(ruled).filter(|glob| glob.matches_server(server)).map(Glob::pieces).collect()
     }
 
     /// Whether `show_rules` is set for any tool.

@@ -58,29 +58,29 @@
 #![doc = include_str!("../PRAXIOM.md")]
 
 mod answer;
-mod ast;
+pub(crate) mod ast;
 pub mod audit;
 mod deny;
 mod fuzz;
-mod glob;
+pub(crate) mod glob;
 mod kept;
 mod literal;
 mod load;
-mod lower;
-mod machine;
+pub(crate) mod lower;
+pub(crate) mod machine;
 mod native;
 mod parse;
 mod past;
-mod payload;
-mod program;
+pub(crate) mod payload;
+pub(crate) mod program;
 mod python;
 mod shape;
 mod solver;
 mod state;
 pub mod to_cel;
 mod token;
-mod value;
-mod yaml11;
+pub(crate) mod value;
+pub(crate) mod yaml11;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -130,13 +130,15 @@ impl Dialect {
 /// A policy of praxiom, checked wholly when it was read; never changes.
 #[derive(Debug)]
 pub struct Praxiom {
-    dialect: Dialect,
+    pub(crate) dialect: Dialect,
     /// The default is deny.
-    deny: bool,
-    variables: Arc<[(String, Sort)]>,
-    initial: State,
-    invariants: Vec<machine::Invariant>,
-    actions: Vec<machine::Action>,
+    pub(crate) deny: bool,
+    pub(crate) variables: Arc<[(String, Sort)]>,
+    pub(crate) initial: State,
+    pub(crate) invariants: Vec<machine::Invariant>,
+    pub(crate) actions: Vec<machine::Action>,
+    /// By name.
+    pub(crate) patterns: std::collections::BTreeMap<String, lower::List>,
     /// Positions of variables `x` and `x_next` of one type.
     collisions: Vec<(usize, usize)>,
 }

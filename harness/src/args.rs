@@ -2,6 +2,7 @@
 
 mod context;
 mod desk;
+mod prove;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub(crate) use self::context::ContextArgs;
 pub(crate) use self::desk::{
     ApproveArgs, ApproverArgs, ApproverCommand, DenyArgs, DeskArgs, PendingArgs, RevokeArgs,
 };
+pub(crate) use self::prove::{AsksArg, ProveArgs};
 use framegate_guard::praxiom::Dialect;
 
 use crate::approve::{AskSettings, Carrier};
@@ -81,6 +83,9 @@ pub(crate) enum Command {
     /// Play sessions with expectations and print what differs
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArgs),
+    /// Prove what holds for every sequence of allowed calls, or show a shortest one that breaks it
+    #[command(after_help = prove::PROVE_EXAMPLES)]
+    Prove(ProveArgs),
     /// Show what in a text reads like an instruction to a model, and by which rule
     #[command(after_help = SCAN_EXAMPLES)]
     Scan(ScanArgs),
@@ -259,8 +264,9 @@ gets a refusal with that reason, unless the policy lets calls be approved at a t
 
 Exit codes:
   0      the session ended cleanly
-  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction
-  2      the command line is wrong
+  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example
+  2      the command line is wrong; `prove`: z3 is missing, or its answer cannot be read
+  3      `prove`: neither a proof nor a counter-example was found
   65     a line of a session given to `framegate explain`, a record, or a text given to `framegate scan` cannot be read
   70     a stream of the client or the server failed
   74     a file named on the command line cannot be opened or written

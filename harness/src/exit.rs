@@ -9,10 +9,13 @@ pub enum Exit {
     Clean,
     /// 1: a tool that `framegate try` was to call answered with an error, an expectation of `framegate test` was
     /// not met, `framegate verify` found something broken, `framegate replay` came to another decision than the
-    /// recorded one, an approval, a denial or a revocation came to nothing, or `framegate scan` found something.
+    /// recorded one, an approval, a denial or a revocation came to nothing, `framegate scan` found something, or
+    /// `framegate prove` found a counter-example.
     Failed,
-    /// 2: the command line is wrong.
+    /// 2: the command line is wrong, or the solver that `framegate prove` asks is missing or cannot be understood.
     Usage,
+    /// 3: `framegate prove` found neither a proof nor a counter-example.
+    Undecided,
     /// 65: a line of a session given to `framegate explain`, a record, or a text given to `framegate scan` cannot be
     /// read.
     Data,
@@ -34,13 +37,14 @@ pub enum Exit {
 
 impl Exit {
     /// Code and meaning of each.
-    pub const TABLE: [(&'static str, &'static str); 11] = [
+    pub const TABLE: [(&'static str, &'static str); 12] = [
         ("0", "the session ended cleanly"),
         (
             "1",
-            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction",
+            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example",
         ),
-        ("2", "the command line is wrong"),
+        ("2", "the command line is wrong; `prove`: z3 is missing, or its answer cannot be read"),
+        ("3", "`prove`: neither a proof nor a counter-example was found"),
         (
             "65",
             "a line of a session given to `framegate explain`, a record, or a text given to `framegate scan` cannot be read",
@@ -63,6 +67,7 @@ impl Exit {
             Self::Clean => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::Undecided => 3,
             Self::Data => 65,
             Self::Broken => 70,
             Self::File => 74,

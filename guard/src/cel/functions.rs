@@ -176,7 +176,7 @@ impl Function {
         self.prepare.map_or(Ok(Prepared::Nothing), |prepare| prepare(constants))
     }
 
-    pub(super) fn result(&self, args: &[Type]) -> Type {
+    pub(crate) fn result(&self, args: &[Type]) -> Type {
         self.gives.of(args)
     }
 

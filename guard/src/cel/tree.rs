@@ -5,13 +5,13 @@ use super::{Type, Value};
 use std::ops::Range;
 
 #[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
-    pub(super) span: Range<usize>,
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) span: Range<usize>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Literal(Value<'static>),
     /// A constant of the scope, already looked up, with its declared type.
     Constant(Value<'static>, Type),
@@ -50,17 +50,17 @@ pub(super) enum Kind {
 
 /// A macro that visits the items of a list or the keys of a map.
 #[derive(Debug, Clone)]
-pub(super) struct Each {
-    pub(super) quantifier: Quantifier,
-    pub(super) range: Node,
-    pub(super) local: usize,
+pub(crate) struct Each {
+    pub(crate) quantifier: Quantifier,
+    pub(crate) range: Node,
+    pub(crate) local: usize,
     /// The condition; for `map` with two arguments there is none.
-    pub(super) test: Option<Node>,
-    pub(super) transform: Option<Node>,
+    pub(crate) test: Option<Node>,
+    pub(crate) transform: Option<Node>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quantifier {
+pub(crate) enum Quantifier {
     All,
     Exists,
     ExistsOne,
@@ -69,7 +69,7 @@ pub(super) enum Quantifier {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(crate) enum Operator {
     Add,
     Divide,
     Equal,
@@ -85,7 +85,7 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    pub(super) fn symbol(self) -> &'static str {
+    pub(crate) fn symbol(self) -> &'static str {
         match self {
             Operator::Add => "+",
             Operator::Divide => "/",
@@ -105,7 +105,7 @@ impl Operator {
 
 impl Node {
     /// The value, when it is known without evaluating.
-    pub(super) fn constant(&self) -> Option<&Value<'static>> {
+    pub(crate) fn constant(&self) -> Option<&Value<'static>> {
         match &self.kind {
             Kind::Literal(value) | Kind::Constant(value, _) => Some(value),
             _ => None,
@@ -115,7 +115,7 @@ impl Node {
 
 impl Node {
     /// Shows the nodes right below.
-    pub(super) fn each_child<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
+    pub(crate) fn each_child<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
         match &self.kind {
             Kind::Literal(_) | Kind::Constant(..) | Kind::Variable(_) | Kind::Local(_) | Kind::Invalid => {}
             Kind::Select { operand, .. } | Kind::Has { operand, .. } => visit(operand),

@@ -205,7 +205,7 @@ impl<'a> Value<'a> {
     }
 
     /// Items of a list; `None` for anything else.
-    pub(super) fn items(&self) -> Option<Items<'a>> {
+    pub(crate) fn items(&self) -> Option<Items<'a>> {
         match self {
             Value::List(items) => Some(Items::Built(Arc::clone(items), 0)),
             Value::Json(json) if json.kind() == json::Kind::Array => {
@@ -258,13 +258,13 @@ impl<'a> Value<'a> {
 }
 
 /// Items of a list, one after the other.
-pub(super) enum Items<'a> {
+pub(crate) enum Items<'a> {
     Built(Arc<[Value<'a>]>, usize),
     Read(Box<dyn Iterator<Item = json::Value<'a>> + 'a>, usize),
 }
 
 impl Items<'_> {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Items::Built(items, at) => items.len().saturating_sub(*at),
             Items::Read(_, len) => *len,

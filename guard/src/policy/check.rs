@@ -79,6 +79,7 @@ impl Checker<'_, '_> {
         let tools = self.tools(mode, defaults, tools);
         let scopes = Scopes { call, after: scope::of_answer(&stated, Type::map(Type::Dyn)) };
         let invariants = self.invariants(file.invariants, &scope::of_state(&stated));
+        let properties = self.properties(file.properties, &scopes.call);
         let raw = file.rules.into_iter().chain(allowances.iter().map(allowance_rule)).collect();
         let rules = self.rules(raw, &scopes, &machine, &invariants);
         let reads_said =
@@ -112,6 +113,7 @@ impl Checker<'_, '_> {
             definitions,
             machine,
             invariants,
+            properties,
             scope: stated,
             names,
             secrets,

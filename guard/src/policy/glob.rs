@@ -8,6 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use crate::prove::Piece;
+
 /// Bytes of a pattern.
 pub const PATTERN_BYTES_MAX: usize = 256;
 
@@ -154,6 +156,16 @@ impl Glob {
             }
             (Some(mine), Some(theirs)) => Some(format!("{}/{tool}", mine.common(theirs, steps)?)),
         }
+    }
+
+    /// The parts of the tool's name, for a walk over several patterns at once.
+    pub(crate) fn pieces(&self) -> Vec<Piece> {
+        let piece = |part: &Part| match part {
+            Part::Any => Piece::Any,
+            Part::Char(c) => Piece::char(*c),
+            Part::One => Piece::any_char(),
+        };
+        self.tool.0.iter().map(piece).collect()
     }
 
     /// Whether it certainly matches all that the other matches. May say no where the truth is yes

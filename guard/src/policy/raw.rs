@@ -12,6 +12,7 @@ use super::merge::{Set, Setting};
 use super::options::{
     Approve, Arguments, Definitions, Invisible, InvisibleBy, Mode, Remember, Schema, Undeclared,
 };
+use super::properties::RawProperty;
 use super::provenance::{self, RawContext};
 use super::read::{At, Fields, Keys, Reader};
 use super::rules::Otherwise;
@@ -72,6 +73,7 @@ const FILE: Keys = Keys {
         "secrets",
         "state",
         "invariants",
+        "properties",
     ],
     later: &[&["authorizer", "program"], LATER_OPTIONS],
     more: &[],
@@ -120,6 +122,7 @@ pub(crate) struct File {
     pub(crate) rules: Vec<RawRule>,
     pub(crate) states: Vec<(Key, RawVariable)>,
     pub(crate) invariants: Vec<RawInvariant>,
+    pub(crate) properties: Vec<RawProperty>,
     pub(crate) methods: Vec<(Key, RawPassage)>,
     pub(crate) server_requests: Vec<(Key, RawPassage)>,
     /// `secrets:`, and where it says `ask: true`.
@@ -189,6 +192,7 @@ impl Reader<'_> {
         file.rules = self.rules(&fields);
         file.states = self.states(&fields);
         file.invariants = self.invariants(&fields);
+        file.properties = self.properties(&fields);
         file.methods = self.named(&fields, "methods", |reader, _, node| reader.passage(node));
         file.server_requests = self.named(&fields, "server_requests", |reader, _, node| reader.passage(node));
         Some(file)

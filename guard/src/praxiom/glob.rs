@@ -1,6 +1,8 @@
 //! Patterns of tool names as Python's `fnmatchcase` reads them: `*`, `?`, `[seq]`, `[!seq]`, whole name, case
 //! matters. No escapes, no braces; a bracket that is never closed stands for itself.
 
+use crate::prove::Piece;
+
 /// Characters of a pattern: matching is the product of both lengths at worst.
 pub(crate) const GLOB_CHARS_MAX: usize = 1024;
 
@@ -45,6 +47,17 @@ impl Glob {
             }
         }
         Some(Glob { text: text.to_owned(), parts })
+    }
+
+    /// Its parts, for a walk over several patterns at once.
+    pub(crate) fn pieces(&self) -> Vec<Piece> {
+        let piece = |part: &Part| match part {
+            Part::Any => Piece::any_char(),
+            Part::Char(c) => Piece::char(*c),
+            Part::Set { negated, ranges } => Piece::One { negated: *negated, ranges: ranges.clone() },
+            Part::Star => Piece::Any,
+        };
+        self.parts.iter().map(piece).collect()
     }
 
     pub(crate) fn text(&self) -> &str {

@@ -138,6 +138,7 @@ impl Loader<'_> {
             initial,
             invariants,
             actions,
+            patterns: known.patterns,
             collisions,
         };
         if self.problems.is_empty() {

@@ -81,6 +81,39 @@ pub(crate) struct Env<'e> {
     pub(crate) result: Value<'e>,
 }
 
+impl Step {
+    /// The earlier steps that it reads.
+    pub(crate) fn reads(&self) -> Vec<Slot> {
+        match self {
+            Step::All(slots) | Step::Any(slots) => slots.clone(),
+            Step::AsInt(a) | Step::Neg(a) | Step::Not(a) | Step::Matches(a, _) | Step::Member(a, _) => {
+                vec![*a]
+            }
+            Step::Add(a, b)
+            | Step::Compare(_, a, b)
+            | Step::Concat(a, b)
+            | Step::Contains(a, b)
+            | Step::Div(a, b)
+            | Step::EndsWith(a, b)
+            | Step::Implies(a, b)
+            | Step::Mod(a, b)
+            | Step::Mul(a, b)
+            | Step::StartsWith(a, b)
+            | Step::Sub(a, b) => vec![*a, *b],
+            Step::If(a, b, c) => vec![*a, *b, *c],
+            Step::Argument(_)
+            | Step::Bool(_)
+            | Step::Int(_)
+            | Step::Payload
+            | Step::Result
+            | Step::Str(_)
+            | Step::Tool
+            | Step::Upstream
+            | Step::Variable(_) => Vec::new(),
+        }
+    }
+}
+
 impl Program {
     pub(crate) fn push(&mut self, step: Step) -> Slot {
         if let Step::Variable(index) = step

@@ -13,6 +13,7 @@ mod man;
 mod new_file;
 mod out;
 mod pending;
+mod prove;
 mod replay;
 mod run;
 mod scan;
@@ -45,6 +46,7 @@ pub(crate) fn main() -> Exit {
         Command::Check(args) => check::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Test(args) => test::main(&args),
+        Command::Prove(args) => prove::main(&args),
         Command::Scan(args) => scan::main(&args),
         Command::Log(args) => log::main(&args),
         Command::Show(args) => show::main(&args),

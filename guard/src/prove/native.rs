@@ -1,0 +1,225 @@
+//! A policy of our own as a [`Model`]: its rules, and what it remembers.
+//!
+//! Checks beside rules and invariants (schemas, grounding, confirmation, repeated calls) are left out: they only stop
+//! more calls. A call that *asks* may be made, since a person may say yes, unless [`Asks::Refused`].
+
+mod answers;
+mod cel;
+mod events;
+mod meaning;
+mod names;
+mod replay;
+mod spell;
+mod tool_names;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::model::{Model, Property};
+use super::names::{Class, classes};
+use super::smt::is_writable;
+use super::term::{Sort, Value};
+use super::{Asked, ModelError};
+use crate::cel::{Expression, Type};
+use crate::json;
+use crate::policy::{Bound, BoundTool, FactKind};
+use crate::state::{Kind, Scope, Value as Held};
+
+use names::{Slot, World};
+
+pub use replay::replay;
+
+/// What becomes of calls that ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Asks {
+    /// A person may say yes to any of them.
+    #[default]
+    Granted,
+    /// Nobody does.
+    Refused,
+}
+
+/// A tool that a server lists.
+#[derive(Debug, Clone, Copy)]
+pub struct Listed<'l> {
+    /// Its name.
+    pub name: &'l str,
+    /// Its input schema, if it can be read.
+    pub schema: Option<json::Value<'l>>,
+}
+
+/// A property, compiled without a tool's schema.
+#[derive(Debug)]
+struct Compiled {
+    never: Arc<Expression>,
+    after: Option<Arc<Expression>>,
+    is_of_states: bool,
+}
+
+/// A tool, or all that the policy decides alike.
+#[derive(Debug)]
+struct Tool<'l> {
+    bound: Arc<BoundTool>,
+    schema: Option<json::Value<'l>>,
+    /// Whatever is asked of the name, the answer is the same for all that are meant.
+    is_known: bool,
+}
+
+/// The transition system of a policy beside a server. `listed` are its tools; without them every name that the policy
+/// can tell apart from others stands for all like it.
+///
+/// # Errors
+/// A property that cannot be read, or patterns that are too many to tell apart.
+pub fn model(
+    bound: &Bound,
+    listed: Option<&[Listed<'_>]>,
+    asks: Asks,
+    asked: &[Asked],
+) -> Result<Model, ModelError> {
+    let policy = bound.policy();
+    let compiled = asked.iter().map(|asked| compiled(bound, asked)).collect::<Result<Vec<_>, _>>()?;
+    let mut model = Model::default();
+    let world = world(&mut model, bound);
+    for asked in asked {
+        let property = Property {
+            name: asked.name.clone(),
+            never: asked.never.clone(),
+            after: asked.after.clone(),
+            state: None,
+        };
+        model.properties.push(property);
+    }
+    let tools = match listed {
+        Some(listed) => listed
+            .iter()
+            .filter_map(|tool| {
+                Some(Tool { bound: bound.tool(tool.name)?, schema: tool.schema, is_known: true })
+            })
+            .collect(),
+        None => told_apart(bound, &compiled)?,
+    };
+    let mut build = events::Build::new(&mut model, policy, &world, asks, &compiled);
+    build.events(&tools);
+    if policy.machine().variables().iter().any(|variable| variable.scope == Scope::Store) {
+        build.restart();
+    }
+    Ok(model)
+}
+
+fn compiled(bound: &Bound, asked: &Asked) -> Result<Compiled, ModelError> {
+    let scope = bound.policy().property_scope();
+    let condition = |key: &str, source: &str| {
+        let wrong = |why: String| ModelError(format!("property `{}`, `{key}`: {why}", asked.name));
+        let expression = Expression::compile(source, &scope).map_err(|problems| {
+            wrong(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        })?;
+        match expression.result() {
+            Type::Bool | Type::Dyn => Ok(Arc::new(expression)),
+            other => Err(wrong(format!("expected a condition, `{source}` is a {other}"))),
+        }
+    };
+    let never = condition("never", &asked.never)?;
+    let after = asked.after.as_deref().map(|source| condition("after", source)).transpose()?;
+    let mut reads = never.reads().variables.iter();
+    let is_of_states =
+        after.is_none() && reads.all(|name| matches!(name.as_str(), "state" | "facts" | "lists"));
+    Ok(Compiled { never, after, is_of_states })
+}
+
+fn world(model: &mut Model, bound: &Bound) -> World {
+    let policy = bound.policy();
+    let mut world = World::default();
+    for variable in policy.machine().variables() {
+        let Some(initial) = initial(&variable.init) else {
+            model.note(format!(
+                "`state.{}` is a {}: any value is taken for possible",
+                variable.name,
+                variable.kind.name()
+            ));
+            continue;
+        };
+        let sort = initial.sort();
+        let at = model.variable(&*variable.name, initial);
+        if let (Kind::Int, Some(variable)) = (variable.kind, model.variables.get_mut(at)) {
+            variable.range = Some((i64::MIN.into(), i64::MAX.into()));
+        }
+        let own = |model: &mut Model, what: &str| {
+            model.own_variable(format!("{what} {}", variable.name), Value::Bool(false))
+        };
+        let unknown = own(model, "unknown");
+        let either = (sort == Sort::Bool).then(|| own(model, "either"));
+        world.slots.insert(variable.name.to_string(), Slot { at, sort, unknown, either });
+    }
+    for (name, fact) in policy.facts() {
+        let sort = match fact.kind {
+            FactKind::Bool => Sort::Bool,
+            FactKind::Int => Sort::Int,
+            FactKind::Number => Sort::Real,
+            FactKind::String => Sort::Text,
+            FactKind::List | FactKind::Map => continue,
+        };
+        let at = model.any_variable(format!("facts.{name}"), sort);
+        let given = fact.default.is_none().then(|| {
+            let given = model.any_variable(format!("facts.{name} is given"), Sort::Bool);
+            if let Some(variable) = model.variables.get_mut(given) {
+                variable.is_own = true;
+            }
+            given
+        });
+        world.facts.insert(name.clone(), (at, given));
+    }
+    world
+}
+
+/// The value of a variable at first, if a solver knows such values.
+fn initial(init: &Held) -> Option<Value> {
+    held(init)
+}
+
+pub(super) fn held(value: &Held) -> Option<Value> {
+    match value {
+        Held::Bool(value) => Some(Value::Bool(*value)),
+        Held::Int(value) => Some(Value::Int((*value).into())),
+        Held::Decimal(value) => cel::rational(value).map(Value::Real),
+        Held::String(text) if is_writable(text) => Some(Value::Text(Arc::clone(text))),
+        _ => None,
+    }
+}
+
+/// What expressions ask of a tool's name tells names apart as well.
+fn told_apart(bound: &Bound, properties: &[Compiled]) -> Result<Vec<Tool<'static>>, ModelError> {
+    let policy = bound.policy();
+    let mut patterns = policy.tool_patterns(bound.server());
+    let mut is_exact = true;
+    for rule in policy.rules() {
+        for condition in rule.conditions() {
+            is_exact &= tool_names::patterns(condition.expression.root(), &mut patterns);
+        }
+    }
+    let invariants = policy.invariants().iter().map(|invariant| &invariant.that.expression);
+    let definitions = policy.definitions().iter().map(|definition| &definition.value.expression);
+    let properties = properties.iter().flat_map(|one| std::iter::once(&one.never).chain(&one.after));
+    for expression in invariants.chain(definitions).chain(properties) {
+        is_exact &= tool_names::patterns(expression.root(), &mut patterns);
+    }
+    let found = classes(&patterns).ok_or_else(ModelError::too_many_patterns)?;
+    let tool = |Class { name, is_one, .. }: Class| {
+        Some(Tool { bound: bound.tool(&name)?, schema: None, is_known: is_one || is_exact })
+    };
+    Ok(found.into_iter().filter_map(tool).collect())
+}
+
+/// Arguments as a schema has them; only where it is enforced is it believed.
+fn arguments(schema: Option<json::Value<'_>>) -> (BTreeMap<String, names::Argument>, bool) {
+    let Some(schema) = schema else { return (BTreeMap::new(), false) };
+    let Type::Object(object) = Type::of_schema(schema) else { return (BTreeMap::new(), false) };
+    let is_whole = |name: &str| {
+        let property = schema.get("properties").and_then(|properties| properties.get(name));
+        property.and_then(|property| property.get("type")).and_then(json::Value::as_str) == Some("integer")
+    };
+    let argument = |(name, field): (&String, &crate::cel::Field)| {
+        let is_whole = is_whole(name);
+        (name.clone(), names::Argument { kind: field.kind.clone(), is_whole, is_required: field.required })
+    };
+    (object.fields.iter().map(argument).collect(), !object.open)
+}

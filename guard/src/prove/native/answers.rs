@@ -1,0 +1,163 @@
+//! What becomes of a call: its answer, none, or the end of the session.
+
+use std::collections::BTreeMap;
+
+use super::super::model::{Event, EventKind};
+use super::super::term::Sort;
+use super::events::{About, Build, Next};
+use super::names::{Names, Reading, Slot};
+use super::{Value, held};
+use crate::state::Scope;
+
+impl Build<'_> {
+    /// The answer comes: what `after` makes of it, and what a failed call takes back.
+    pub(super) fn answer(&mut self, about: &About<'_>, open: usize) {
+        let bound = &about.tool.bound;
+        let tool = about.tool.is_known.then_some(bound.name.as_str());
+        let (arguments, definitions) = (&about.arguments, bound.definitions.as_slice());
+        let mut names = self.names(arguments, about.is_closed, tool, Reading::AsItIs, definitions);
+        let mut changes = BTreeMap::new();
+        self.undone(about, &mut changes, &mut names);
+        for rule in &bound.rules {
+            let when = self.was(rule, &mut names);
+            for effect in &rule.after {
+                let Some((mut next, fits)) = self.change(&effect.variable, &effect.value, when, &mut names)
+                else {
+                    continue;
+                };
+                // What does not fit there is not known afterwards.
+                let not = self.model.terms.not(fits);
+                next.unknown = self.model.terms.any([next.unknown, not]);
+                let before = changes.get(&*effect.variable.name).copied();
+                let next = self.merged(&effect.variable, before, next, when, &mut names);
+                changes.insert(effect.variable.name.to_string(), next);
+            }
+            let reads = rule.after.iter().flat_map(|effect| &effect.value.reads().variables);
+            if reads.clone().any(|name| matches!(name.as_str(), "args" | "defs" | "texts" | "payload")) {
+                self.model.note(format!(
+                    "`after` of `{}` reads the call's arguments: any are taken for possible when its answer comes",
+                    rule.rule.name
+                ));
+            }
+        }
+        self.ended(about, EventKind::Answer, open, &changes, &names);
+    }
+
+    /// Whether a rule was about the call that is answered; with a `when` it may have been or not.
+    fn was(
+        &mut self,
+        rule: &crate::policy::BoundRule,
+        names: &mut Names<'_>,
+    ) -> (super::super::Id, super::super::Id) {
+        if rule.when.is_none() {
+            return super::cel::always(self.model);
+        }
+        let key = format!("`when` of {} held when the call was made", rule.rule.name);
+        let was = names.own(self.model, &key, Sort::Bool);
+        (was, self.model.terms.not(was))
+    }
+
+    /// `on_error: undo`: of a call that failed, what it set may be what it was before.
+    fn undone(&mut self, about: &About<'_>, changes: &mut BTreeMap<String, Next>, names: &mut Names<'_>) {
+        let rules = about.tool.bound.rules.iter().filter(|rule| rule.rule.effects.is_undone);
+        for effect in rules.flat_map(|rule| &rule.set) {
+            let Some(slot) = self.world.slots.get(&*effect.variable.name).copied() else { continue };
+            let key = format!("state.{}, where a failed call takes it back", effect.variable.name);
+            let (any, is_taken) =
+                (names.own(self.model, &key, slot.sort), names.own(self.model, &key, Sort::Bool));
+            let (value, never) = (self.model.read(slot.at), self.model.terms.bool(false));
+            let (unknown, either) =
+                (self.model.read(slot.unknown), slot.either.map(|at| self.model.read(at)));
+            let terms = &mut self.model.terms;
+            let next = Next {
+                value: terms.choose(is_taken, any, value),
+                unknown: terms.choose(is_taken, never, unknown),
+                either: terms.choose(is_taken, never, either.unwrap_or(never)),
+            };
+            changes.insert(effect.variable.name.to_string(), next);
+        }
+    }
+
+    /// Nobody saw an answer: the worst it can have been.
+    pub(super) fn lost(&mut self, about: &About<'_>, open: usize) {
+        let bound = &about.tool.bound;
+        let nothing = BTreeMap::new();
+        let mut names = self.names(&nothing, false, None, Reading::AsItIs, &[]);
+        let mut changes = BTreeMap::new();
+        for rule in &bound.rules {
+            let when = self.was(rule, &mut names);
+            for effect in &rule.after {
+                let Some(slot) = self.world.slots.get(&*effect.variable.name).copied() else { continue };
+                let next = self.worst(effect, slot, &mut names);
+                let before = changes.get(&*effect.variable.name).copied();
+                let next = self.merged(&effect.variable, before, next, when, &mut names);
+                changes.insert(effect.variable.name.to_string(), next);
+            }
+        }
+        self.ended(about, EventKind::Lost, open, &changes, &names);
+    }
+
+    /// `lost:`, else a boolean may be either and nobody knows another.
+    fn worst(&mut self, effect: &crate::policy::BoundEffect, slot: Slot, names: &mut Names<'_>) -> Next {
+        let (never, always) = (self.model.terms.bool(false), self.model.terms.bool(true));
+        let (given, ok) = match effect.lost.as_ref().and_then(held) {
+            Some(value) => (self.model.terms.value(value), always),
+            None => (self.model.terms.value(Value::zero(slot.sort)), never),
+        };
+        let (value, ok) = self.combined(&effect.variable, slot, given, ok);
+        if self.model.terms.truth(ok) == Some(true) {
+            return Next { value, unknown: never, either: never };
+        }
+        let key = format!("state.{}, after an answer that never came", effect.variable.name);
+        let any = names.own(self.model, &key, slot.sort);
+        let was_lost = names.own(self.model, &format!("{key}, is not known"), Sort::Bool);
+        let terms = &mut self.model.terms;
+        let (value, not) = (terms.choose(ok, value, any), terms.not(ok));
+        // A boolean that nobody knew before is not known afterwards either.
+        let is_either = if slot.either.is_some() { terms.not(was_lost) } else { never };
+        let not_either = terms.not(is_either);
+        Next { value, unknown: terms.all([not, not_either]), either: terms.all([not, is_either]) }
+    }
+
+    fn ended(
+        &mut self,
+        about: &About<'_>,
+        kind: EventKind,
+        open: usize,
+        changes: &BTreeMap<String, Next>,
+        names: &Names<'_>,
+    ) {
+        let mut effects = self.effects(changes);
+        effects.push((open, self.counted(open, -1)));
+        let possible = self.is_open(open);
+        let (tool, inputs) = (about.tool.bound.name.clone(), names.inputs().into_iter().collect());
+        self.model.events.push(Event { tool, kind, inputs, possible, effects, watched: Vec::new() });
+    }
+
+    /// Another session on the same store begins: what only a session remembers is forgotten.
+    pub(super) fn restart(&mut self) {
+        let mut effects = Vec::new();
+        for variable in self.policy.machine().variables() {
+            let Some(slot) =
+                self.world.slots.get(&*variable.name).filter(|_| variable.scope == Scope::Session)
+            else {
+                continue;
+            };
+            let Some(initial) = held(&variable.init) else { continue };
+            effects.push((slot.at, self.model.terms.value(initial)));
+            let never = self.model.terms.value(Value::Bool(false));
+            effects.push((slot.unknown, never));
+            effects.extend(slot.either.map(|either| (either, never)));
+        }
+        let possible = self.model.terms.bool(true);
+        let (tool, kind) = (String::new(), EventKind::Restart);
+        self.model.events.push(Event {
+            tool,
+            kind,
+            inputs: Vec::new(),
+            possible,
+            effects,
+            watched: Vec::new(),
+        });
+    }
+}

@@ -1,0 +1,531 @@
+//! The events of a policy: each tool's call, and what becomes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigInt;
+
+use super::super::model::{Event, EventKind, Model};
+use super::super::term::{Id, Sort, Two, Value};
+use super::cel::Lower;
+use super::names::{Argument, Names, Reading, Slot, World};
+use super::{Asks, Compiled, Tool, arguments};
+use crate::cel::Expression;
+use crate::policy::{Arguments, BoundRule, Mode, Otherwise, Policy};
+use crate::state::{Combine, Kind, Variable};
+
+/// Variables that may be either at once: with more of them a rule asks instead.
+const UNCERTAIN_MAX: usize = crate::state::UNCERTAIN_MAX;
+
+/// A variable after an event: its value, and whether nobody knows it, or it may be either.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Next {
+    pub(super) value: Id,
+    pub(super) unknown: Id,
+    pub(super) either: Id,
+}
+
+pub(super) struct Build<'b> {
+    pub(super) model: &'b mut Model,
+    pub(super) policy: &'b Policy,
+    pub(super) world: &'b World,
+    asks: Asks,
+    compiled: &'b [Compiled],
+    /// For each property with an `after`: whether it was true of an allowed call.
+    seen: Vec<Option<usize>>,
+    /// For each tool whose answers matter: the count of its open calls, and the variables they may change.
+    open: Vec<(usize, BTreeSet<String>)>,
+}
+
+/// What is known of a tool's arguments.
+pub(super) struct About<'t> {
+    pub(super) arguments: BTreeMap<String, Argument>,
+    pub(super) is_closed: bool,
+    pub(super) tool: &'t Tool<'t>,
+}
+
+impl<'b> Build<'b> {
+    pub(super) fn new(
+        model: &'b mut Model,
+        policy: &'b Policy,
+        world: &'b World,
+        asks: Asks,
+        compiled: &'b [Compiled],
+    ) -> Build<'b> {
+        let mut build = Build { model, policy, world, asks, compiled, seen: Vec::new(), open: Vec::new() };
+        for rule in policy.rules() {
+            let at = build.model.rule(&rule.name);
+            if let Some(known) = build.model.rules.get_mut(at) {
+                known.is_ask = rule.otherwise == Otherwise::Ask;
+                known.has_effects_only = rule.has_effects_only;
+            }
+        }
+        for invariant in policy.invariants() {
+            build.model.rule(&invariant.name);
+        }
+        for (at, compiled) in compiled.iter().enumerate() {
+            let seen = compiled.after.is_some();
+            let seen = seen.then(|| build.model.own_variable(format!("seen#{at}"), Value::Bool(false)));
+            build.seen.push(seen);
+        }
+        build.properties_of_states();
+        build
+    }
+
+    fn properties_of_states(&mut self) {
+        let (compiled, nothing) = (self.compiled, BTreeMap::new());
+        for (at, property) in compiled.iter().enumerate().filter(|(_, property)| property.is_of_states) {
+            let mut names = self.names(&nothing, false, None, Reading::AsItIs, &[]);
+            let (never, _) = self.lower(&mut names).condition(&property.never);
+            // A free value of a state would be one of all its events.
+            let inputs = names.inputs();
+            let never = if inputs.is_empty() { never } else { self.model.terms.bool(false) };
+            if !inputs.is_empty() {
+                let name =
+                    self.model.properties.get(at).map(|property| property.name.clone()).unwrap_or_default();
+                self.model.note(format!("`{name}` reads what the model does not know of a state"));
+            }
+            if let Some(property) = self.model.properties.get_mut(at) {
+                property.state = Some(never);
+            }
+        }
+    }
+
+    pub(super) fn names<'n>(
+        &mut self,
+        arguments: &'n BTreeMap<String, Argument>,
+        is_closed: bool,
+        tool: Option<&'n str>,
+        reading: Reading,
+        definitions: &'n [crate::policy::BoundDefinition],
+    ) -> Names<'n>
+    where
+        'b: 'n,
+    {
+        let names: Vec<String> = self.world.slots.keys().cloned().collect();
+        let under_way = names.into_iter().map(|name| {
+            let open = self.open_for(&name);
+            (name, open)
+        });
+        let under_way = under_way.collect();
+        Names {
+            world: self.world,
+            definitions,
+            arguments,
+            is_closed,
+            tool,
+            reading,
+            under_way,
+            prefix: "",
+            made: BTreeMap::new(),
+            has_free_of_state: false,
+        }
+    }
+
+    pub(super) fn lower<'l, 'n>(&'l mut self, names: &'l mut Names<'n>) -> Lower<'l, 'n> {
+        Lower { model: self.model, names, locals: Vec::new() }
+    }
+
+    pub(super) fn events(&mut self, tools: &[Tool<'_>]) {
+        let callable: Vec<&Tool<'_>> = tools.iter().filter(|tool| self.is_callable(tool)).collect();
+        let open: Vec<Option<usize>> = callable.iter().map(|tool| self.opened(tool)).collect();
+        for (tool, open) in callable.into_iter().zip(open) {
+            let enforced = self.mode(tool) == Mode::Enforce
+                && tool
+                    .bound
+                    .options
+                    .as_ref()
+                    .is_some_and(|options| options.arguments != Arguments::Unchecked);
+            let own = tool.bound.options.as_ref().and_then(|options| options.schema.as_ref());
+            let schema = own.map(|schema| schema.document().root()).or(tool.schema).filter(|_| enforced);
+            let (arguments, is_closed) = arguments(schema);
+            let about = About { arguments, is_closed, tool };
+            self.call(&about, open);
+            if let Some(open) = open {
+                self.answer(&about, open);
+                self.lost(&about, open);
+            }
+        }
+    }
+
+    /// Hidden tools, and those that the policy does not offer, cannot be called.
+    fn is_callable(&self, tool: &Tool<'_>) -> bool {
+        self.mode(tool) == Mode::Monitor || tool.bound.visible()
+    }
+
+    fn mode(&self, tool: &Tool<'_>) -> Mode {
+        let of = tool.bound.options.as_ref().map(|options| options.mode);
+        if self.policy.mode() == Mode::Monitor { Mode::Monitor } else { of.unwrap_or_default() }
+    }
+
+    fn opened(&mut self, tool: &Tool<'_>) -> Option<usize> {
+        let rules = tool.bound.rules.iter();
+        let changed: BTreeSet<String> = rules
+            .clone()
+            .flat_map(|rule| &rule.after)
+            .map(|effect| effect.variable.name.to_string())
+            .collect();
+        let undone = rules.clone().any(|rule| rule.rule.effects.is_undone && !rule.set.is_empty());
+        if changed.is_empty() && !undone {
+            return None;
+        }
+        let at = self.model.own_variable(format!("open {}", tool.bound.name), Value::Int(BigInt::ZERO));
+        if let Some(variable) = self.model.variables.get_mut(at) {
+            variable.range = Some((BigInt::ZERO, BigInt::from(i64::MAX)));
+        }
+        self.open.push((at, changed));
+        Some(at)
+    }
+
+    /// Whether a call under way may change a variable.
+    fn open_for(&mut self, name: &str) -> Id {
+        let open: Vec<usize> =
+            self.open.iter().filter(|(_, changed)| changed.contains(name)).map(|(at, _)| *at).collect();
+        let any: Vec<Id> = open.into_iter().map(|at| self.is_open(at)).collect();
+        self.model.terms.any(any)
+    }
+
+    pub(super) fn is_open(&mut self, open: usize) -> Id {
+        let (zero, count) = (self.model.terms.int(0), self.model.read(open));
+        self.model.terms.less(zero, count)
+    }
+
+    pub(super) fn counted(&mut self, open: usize, by: i32) -> Id {
+        let (count, by) = (self.model.read(open), self.model.terms.int(by));
+        self.model.terms.two(Two::Add, count, by)
+    }
+
+    fn call(&mut self, about: &About<'_>, open: Option<usize>) {
+        let bound = &about.tool.bound;
+        let tool = about.tool.is_known.then_some(bound.name.as_str());
+        let (arguments, definitions) = (&about.arguments, bound.definitions.as_slice());
+        let mut names = self.names(arguments, about.is_closed, tool, Reading::Judging, definitions);
+        let is_enforced = self.mode(about.tool) == Mode::Enforce;
+        let mut holds = Vec::new();
+        for rule in &bound.rules {
+            holds.extend(self.rule(rule, is_enforced, &mut names));
+        }
+        names.reading = Reading::AsItIs;
+        let (changes, fits) = self.set(&bound.rules, &mut names);
+        let mut effects = self.effects(&changes);
+        holds.extend(fits.into_iter().filter(|_| is_enforced));
+        let decided = self.model.terms.all(holds);
+        names.reading = Reading::Judging;
+        names.prefix = "after the call: ";
+        let invariants = self.invariants(&effects, is_enforced, &mut names);
+        let mut possible = vec![self.in_every_state(decided, names.has_free_of_state)];
+        for invariant in invariants {
+            let every = self.in_every_state(invariant, names.has_free_of_state);
+            possible.push(self.model.after(every, &effects));
+        }
+        possible.extend(self.facts());
+        (names.prefix, names.reading) = ("", Reading::AsItIs);
+        let possible = self.model.terms.all(possible);
+        if let Some(open) = open {
+            effects.push((open, self.counted(open, 1)));
+        }
+        let mut event = Event {
+            tool: bound.name.clone(),
+            kind: EventKind::Call,
+            inputs: Vec::new(),
+            possible,
+            effects,
+            watched: Vec::new(),
+        };
+        self.watch(&mut event, &mut names);
+        event.inputs = names.inputs().into_iter().collect();
+        self.model.events.push(event);
+    }
+
+    /// What must be so for a rule to let a call through.
+    fn rule(&mut self, bound: &BoundRule, is_enforced: bool, names: &mut Names<'_>) -> Option<Id> {
+        let when = match &bound.when {
+            Some(when) => self.lower(names).condition(when),
+            None => super::cel::always(self.model),
+        };
+        let that = self.lower(names).condition(&bound.that);
+        let terms = &mut self.model.terms;
+        let stops = terms.all([when.0, that.1]);
+        let passes = terms.any([when.1, that.0]);
+        let rule = self.model.rule(&bound.rule.name);
+        self.model.refuses(rule, stops);
+        if !is_enforced || bound.rule.mode == Mode::Monitor {
+            return None;
+        }
+        match (self.asks, bound.rule.otherwise) {
+            (Asks::Refused, _) => Some(passes),
+            (Asks::Granted, Otherwise::Deny) => Some(self.model.terms.not(stops)),
+            (Asks::Granted, Otherwise::Ask) => None,
+        }
+    }
+
+    /// The invariants over the state before: to be read after the effects.
+    fn invariants(&mut self, effects: &[(usize, Id)], is_enforced: bool, names: &mut Names<'_>) -> Vec<Id> {
+        let policy = self.policy;
+        let mut all = Vec::with_capacity(policy.invariants().len());
+        for invariant in policy.invariants() {
+            let (yes, no) = self.lower(names).condition(&invariant.that.expression);
+            let stops = self.model.after(no, effects);
+            let rule = self.model.rule(&invariant.name);
+            self.model.refuses(rule, stops);
+            if !is_enforced || invariant.mode == Mode::Monitor {
+                continue;
+            }
+            match (self.asks, invariant.otherwise) {
+                (Asks::Refused, _) => all.push(yes),
+                (Asks::Granted, Otherwise::Deny) => all.push(self.model.terms.not(no)),
+                (Asks::Granted, Otherwise::Ask) => {}
+            }
+        }
+        all
+    }
+
+    /// What must be so whatever the variables are that may be either.
+    fn in_every_state(&mut self, condition: Id, has_free_of_state: bool) -> Id {
+        let bools: Vec<(String, Slot)> = self
+            .world
+            .slots
+            .iter()
+            .filter(|(_, slot)| slot.either.is_some())
+            .map(|(name, slot)| (name.clone(), *slot))
+            .collect();
+        let read = self.model.terms.reached([condition]);
+        let mut uncertain = Vec::new();
+        for (name, slot) in bools {
+            let value = self.model.read(slot.at);
+            if read.binary_search(&value).is_ok() {
+                uncertain.push((name, slot));
+            }
+        }
+        // What a free value is in another state nobody knows; more than so many ask.
+        if has_free_of_state || uncertain.len() > UNCERTAIN_MAX {
+            return condition;
+        }
+        let mut all = condition;
+        for (name, slot) in uncertain {
+            let value = self.model.read(slot.at);
+            let flip = self.model.terms.not(value);
+            let flipped = self.model.after(all, &[(slot.at, flip)]);
+            let open = self.open_for(&name);
+            // After the effects the flag is that of the state after them: both are read there.
+            let either = slot.either.map(|either| self.model.read(either));
+            let uncertain = self.model.terms.any(std::iter::once(open).chain(either));
+            let certain = self.model.terms.not(uncertain);
+            let flipped = self.model.terms.any([certain, flipped]);
+            all = self.model.terms.all([all, flipped]);
+        }
+        all
+    }
+
+    /// A fact is one of those that the policy names.
+    fn facts(&mut self) -> Vec<Id> {
+        let (policy, world) = (self.policy, self.world);
+        let mut all = Vec::new();
+        for (name, fact) in policy.facts().iter().filter(|(_, fact)| !fact.one_of.is_empty()) {
+            let Some((at, given)) = world.facts.get(name).copied() else { continue };
+            let value = self.model.read(at);
+            let texts: Option<Vec<String>> =
+                fact.one_of.iter().map(|one| one.root().as_str().map(str::to_owned)).collect();
+            let Some(texts) = texts.filter(|texts| texts.iter().all(|text| super::is_writable(text))) else {
+                continue;
+            };
+            let mut any = Vec::new();
+            for text in texts {
+                let text = self.model.terms.text(&text);
+                any.push(self.model.terms.equal(value, text));
+            }
+            if let Some(given) = given {
+                let given = self.model.read(given);
+                any.push(self.model.terms.not(given));
+            }
+            all.push(self.model.terms.any(any));
+        }
+        all
+    }
+
+    /// What a call's rules set, from the state before it, and what must be so for it to fit.
+    fn set(&mut self, rules: &[BoundRule], names: &mut Names<'_>) -> (BTreeMap<String, Next>, Vec<Id>) {
+        let (mut changes, mut fits) = (BTreeMap::new(), Vec::new());
+        for rule in rules {
+            let when = match &rule.when {
+                Some(when) => self.lower(names).condition(when),
+                None => super::cel::always(self.model),
+            };
+            for effect in &rule.set {
+                let change = self.change(&effect.variable, &effect.value, when, names);
+                let Some((next, fit)) = change else { continue };
+                let before = changes.get(&*effect.variable.name).copied();
+                let next = self.merged(&effect.variable, before, next, when, names);
+                changes.insert(effect.variable.name.to_string(), next);
+                fits.push(fit);
+            }
+        }
+        (changes, fits)
+    }
+
+    /// What an effect makes of a variable, and whether it fits: an overflow is refused.
+    pub(super) fn change(
+        &mut self,
+        variable: &Variable,
+        expression: &Expression,
+        when: (Id, Id),
+        names: &mut Names<'_>,
+    ) -> Option<(Next, Id)> {
+        let slot = *self.world.slots.get(&*variable.name)?;
+        let (given, ok) = self.lower(names).value(expression, slot.sort);
+        let (value, ok) = self.combined(variable, slot, given, ok);
+        let (value, fit) = match variable.kind {
+            Kind::Int => {
+                let terms = &mut self.model.terms;
+                let (least, most) = (terms.int(i64::MIN), terms.int(i64::MAX));
+                let (low, high) = (terms.at_most(least, value), terms.at_most(value, most));
+                let fits = terms.all([low, high]);
+                let zero = terms.int(0);
+                let kept = terms.choose(fits, value, zero);
+                let not = terms.not(ok);
+                (kept, terms.any([fits, not, when.1]))
+            }
+            _ => (value, self.model.terms.bool(true)),
+        };
+        Some((self.of(variable, slot, value, ok, names), fit))
+    }
+
+    /// A value that is there, or anything.
+    fn of(&mut self, variable: &Variable, slot: Slot, value: Id, ok: Id, names: &mut Names<'_>) -> Next {
+        let not = self.model.terms.not(ok);
+        if self.model.terms.truth(not) == Some(false) {
+            let never = self.model.terms.bool(false);
+            return Next { value, unknown: never, either: never };
+        }
+        let key = format!("state.{}, where its effect has no value", variable.name);
+        let any = names.own(self.model, &key, slot.sort);
+        let which = names.own(self.model, &format!("{key}, may be either"), Sort::Bool);
+        let not = self.is_lost(ok, not, &key, names);
+        let terms = &mut self.model.terms;
+        let value = terms.choose(ok, value, any);
+        if slot.either.is_none() {
+            return Next { value, unknown: not, either: terms.bool(false) };
+        }
+        let is_not = terms.not(which);
+        Next { value, unknown: terms.all([not, is_not]), either: terms.all([not, which]) }
+    }
+
+    /// Whether a value that is not certain is lost. One that reads what may be either may come out the same both ways.
+    fn is_lost(&mut self, ok: Id, not: Id, key: &str, names: &mut Names<'_>) -> Id {
+        let read = self.model.terms.reached([ok]);
+        let eithers: Vec<usize> = self.world.slots.values().filter_map(|slot| slot.either).collect();
+        let reads = eithers.into_iter().any(|either| {
+            let either = self.model.read(either);
+            read.binary_search(&either).is_ok()
+        });
+        if !reads {
+            return not;
+        }
+        let is_lost = names.own(self.model, &format!("{key}, is not certain"), Sort::Bool);
+        self.model.terms.all([not, is_lost])
+    }
+
+    /// With what the variable holds already, where it combines.
+    pub(super) fn combined(&mut self, variable: &Variable, slot: Slot, given: Id, ok: Id) -> (Id, Id) {
+        let Some(combine) = variable.combine else { return (given, ok) };
+        let (held, unknown) = (self.model.read(slot.at), self.model.read(slot.unknown));
+        let either = slot.either.map(|either| self.model.read(either));
+        let terms = &mut self.model.terms;
+        let lost = terms.any(std::iter::once(unknown).chain(either));
+        let known = terms.not(lost);
+        let decides = |terms: &mut super::super::term::Terms, value: bool| {
+            let (a, b) = match value {
+                true => (held, given),
+                false => (terms.not(held), terms.not(given)),
+            };
+            let (a, b) = (terms.all([known, a]), terms.all([ok, b]));
+            terms.any([a, b])
+        };
+        let both = terms.all([ok, known]);
+        match combine {
+            Combine::Or => {
+                let decides = decides(terms, true);
+                (decides, terms.any([both, decides]))
+            }
+            Combine::And => {
+                let decides = decides(terms, false);
+                (terms.not(decides), terms.any([both, decides]))
+            }
+            Combine::Add => (terms.two(Two::Add, held, given), both),
+            Combine::Max | Combine::Min => {
+                let is_less = terms.less(held, given);
+                let (larger, smaller) =
+                    (terms.choose(is_less, given, held), terms.choose(is_less, held, given));
+                (if combine == Combine::Max { larger } else { smaller }, both)
+            }
+            Combine::Union => (given, terms.bool(false)),
+        }
+    }
+
+    /// An effect beside those of other rules, where its `when` holds; where that has no value it may or may not.
+    pub(super) fn merged(
+        &mut self,
+        variable: &Variable,
+        before: Option<Next>,
+        next: Next,
+        when: (Id, Id),
+        names: &mut Names<'_>,
+    ) -> Next {
+        let Some(slot) = self.world.slots.get(&*variable.name).copied() else { return next };
+        let key = |what: &str| format!("state.{}, {what}", variable.name);
+        let never = self.model.terms.bool(false);
+        if variable.combine.is_some() && before.is_some() {
+            let what = key("where several effects combine");
+            let value = names.own(self.model, &what, slot.sort);
+            let unknown = names.own(self.model, &format!("{what}, is not known"), Sort::Bool);
+            return Next { value, unknown, either: never };
+        }
+        let kept = before.unwrap_or_else(|| self.kept(slot));
+        let is_sure = self.model.terms.any([when.0, when.1]);
+        let unsure = self.model.terms.not(is_sure);
+        let (mut is_applied, mut is_lost) = (when.0, never);
+        if self.model.terms.truth(unsure) != Some(false) {
+            let what = key("where `when` has no value");
+            let may_be = names.own(self.model, &what, Sort::Bool);
+            let lost = names.own(self.model, &format!("{what}, is not known"), Sort::Bool);
+            let terms = &mut self.model.terms;
+            let may_be = terms.all([unsure, may_be]);
+            (is_applied, is_lost) = (terms.any([when.0, may_be]), terms.all([unsure, lost]));
+        }
+        let terms = &mut self.model.terms;
+        let unknown = terms.choose(is_applied, next.unknown, kept.unknown);
+        Next {
+            value: terms.choose(is_applied, next.value, kept.value),
+            unknown: terms.any([unknown, is_lost]),
+            either: terms.choose(is_applied, next.either, kept.either),
+        }
+    }
+
+    fn kept(&mut self, slot: Slot) -> Next {
+        let either = match slot.either {
+            Some(either) => self.model.read(either),
+            None => self.model.terms.bool(false),
+        };
+        Next { value: self.model.read(slot.at), unknown: self.model.read(slot.unknown), either }
+    }
+
+    pub(super) fn effects(&mut self, changes: &BTreeMap<String, Next>) -> Vec<(usize, Id)> {
+        let mut effects = Vec::new();
+        for (name, next) in changes {
+            let Some(slot) = self.world.slots.get(name) else { continue };
+            effects.push((slot.at, next.value));
+            effects.push((slot.unknown, next.unknown));
+            effects.extend(slot.either.map(|either| (either, next.either)));
+        }
+        effects
+    }
+
+    fn watch(&mut self, event: &mut Event, names: &mut Names<'_>) {
+        let compiled = self.compiled;
+        for (at, property) in compiled.iter().enumerate().filter(|(_, property)| !property.is_of_states) {
+            let (never, _) = self.lower(names).condition(&property.never);
+            let after = property.after.as_ref().map(|after| self.lower(names).condition(after).0);
+            let seen = self.seen.get(at).copied().flatten().zip(after);
+            self.model.watch(event, at, seen, never);
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! A solver's sequence, played to [`Guard::decide`].
+//!
+//! What the solver chose for an argument is tried first. Where a free value stands for what the guard works out (a
+//! path's root, a pattern), its choice means nothing to the guard: then texts that stand in the policy are tried, so
+//! that a sequence is given up only when none of them goes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::super::counter::Moment;
+use super::super::model::{EventKind, InputKind, Model};
+use super::super::term::{Sort, Value};
+use super::super::{Asked, Played, Step};
+use super::{Asks, Compiled, compiled};
+use crate::cel::tree::{Kind, Node};
+use crate::cel::{Budget, Expression};
+use crate::check::env::CallEnv;
+use crate::decision::{Decision, Outcome};
+use crate::json::{Document, Limits};
+use crate::ledger::{Ended, Past, Said, Settled, Snapshot};
+use crate::policy::{Bound, Policy};
+use crate::session::Session;
+use crate::state::View;
+use crate::world::{Instant, Unknown, World};
+use crate::{Call, Facts, Guard};
+
+/// Calls that are tried for one of the sequence.
+const TRIES_MAX: usize = 500;
+/// Texts of the policy that are tried for an argument.
+const TEXTS_MAX: usize = 60;
+
+/// A disk without links, and a clock that stands.
+struct Still;
+
+impl World for Still {
+    fn real_path(&self, path: &str) -> Result<String, Unknown> {
+        if path.starts_with('/') && !path.split('/').any(|part| part == "..") {
+            return Ok(path.to_owned());
+        }
+        Err(Unknown("only absolute paths lead anywhere here".into()))
+    }
+
+    fn now(&self) -> Result<Instant, Unknown> {
+        Ok(Instant(0))
+    }
+}
+
+struct Answered {
+    text: Arc<str>,
+    is_error: bool,
+}
+
+impl Said for Answered {
+    fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    fn text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
+
+    fn structured(&self) -> Option<Arc<Document>> {
+        None
+    }
+}
+
+/// Plays a sequence: what each event was in earnest, and why not, if one went otherwise. `guard` decides by no facts
+/// of its own.
+#[must_use]
+pub fn replay(
+    guard: &Guard,
+    bound: &Bound,
+    asks: Asks,
+    model: &Model,
+    asked: &Asked,
+    moments: &[Moment],
+) -> Played {
+    let first = moments.first().map(|moment| moment.state.as_slice()).unwrap_or_default();
+    let prepared = compiled(bound, asked).map_err(|why| why.to_string());
+    let prepared = prepared.and_then(|compiled| Ok((compiled, facts(guard.policy(), model, first)?)));
+    let (compiled, facts) = match prepared {
+        Ok(prepared) => prepared,
+        Err(why) => return Played { steps: Vec::new(), differs: Some(why) },
+    };
+    let guard = guard.under(guard.policy().clone(), facts).0;
+    let texts = texts(guard.policy(), &compiled);
+    let arguments = read(guard.policy(), &compiled);
+    let session = Session::new(guard.policy().window());
+    let mut play = Play {
+        guard,
+        asks,
+        model,
+        asked,
+        compiled,
+        texts,
+        arguments,
+        session,
+        past: Past::default(),
+        open: Vec::new(),
+        has_seen: false,
+    };
+    let mut steps = Vec::new();
+    for (at, pair) in moments.windows(2).enumerate() {
+        let [before, after] = pair else { continue };
+        let Some((event, inputs)) = &before.event else { continue };
+        let is_last = at + 2 == moments.len();
+        match play.event(*event, inputs, &after.state, is_last) {
+            Ok(with) => steps.push(Step { event: *event, with, state: play.state() }),
+            Err(why) => return Played { steps, differs: Some(why) },
+        }
+    }
+    Played { steps, differs: play.at_end().err() }
+}
+
+struct Play<'p> {
+    guard: Guard,
+    asks: Asks,
+    model: &'p Model,
+    asked: &'p Asked,
+    compiled: Compiled,
+    texts: Vec<String>,
+    /// Arguments that conditions read.
+    arguments: BTreeSet<String>,
+    session: Session,
+    past: Past,
+    /// Calls whose answers are due, by the step that sent them.
+    open: Vec<(String, u64)>,
+    has_seen: bool,
+}
+
+/// A call that goes as the sequence says.
+struct Fitting {
+    decision: Decision,
+    arguments: Document,
+    is_after: bool,
+}
+
+impl Play<'_> {
+    fn event(
+        &mut self,
+        event: usize,
+        inputs: &[Value],
+        after: &[Value],
+        is_last: bool,
+    ) -> Result<String, String> {
+        let Some(about) = self.model.events.get(event) else {
+            return Err("there is no such event".to_owned());
+        };
+        match about.kind {
+            EventKind::Call => self.call(event, inputs, after, is_last),
+            EventKind::Answer => {
+                let text = match self.named(event, inputs, "result.text") {
+                    Some(Value::Text(text)) => text,
+                    _ => "".into(),
+                };
+                let is_error = self.named(event, inputs, "result.is_error") == Some(Value::Bool(true));
+                let how = if is_error { Settled::Failed } else { Settled::Done };
+                let said = Answered { text: Arc::clone(&text), is_error };
+                self.ended(&about.tool, &Ended { how, answer: Some(&said) })?;
+                let error = if is_error { "an error, " } else { "" };
+                Ok(format!("{error}text {}", serde_json::Value::from(&*text)))
+            }
+            EventKind::Lost => {
+                self.ended(&about.tool, &Ended { how: Settled::Lost, answer: None })?;
+                Ok(String::new())
+            }
+            EventKind::Restart => Err("what another session finds in the store is not played".to_owned()),
+        }
+    }
+
+    fn ended(&mut self, tool: &str, ended: &Ended<'_>) -> Result<(), String> {
+        let Some(at) = self.open.iter().position(|(open, _)| open == tool) else {
+            return Err(format!("no call of `{tool}` is open"));
+        };
+        let (_, sequence) = self.open.remove(at);
+        self.past.settle(sequence, ended);
+        Ok(())
+    }
+
+    fn named(&self, event: usize, inputs: &[Value], wanted: &str) -> Option<Value> {
+        let event = self.model.events.get(event)?;
+        let is_wanted = |at: &&usize| {
+            let kind = self.model.inputs.get(**at).map(|input| &input.kind);
+            matches!(kind, Some(InputKind::Named(name)) if *name == wanted)
+        };
+        inputs.get(*event.inputs.iter().find(is_wanted)?).cloned()
+    }
+
+    fn call(
+        &mut self,
+        event: usize,
+        inputs: &[Value],
+        after: &[Value],
+        is_last: bool,
+    ) -> Result<String, String> {
+        let tool = self.model.events.get(event).map(|event| event.tool.clone()).unwrap_or_default();
+        let mut why = "there is no such call".to_owned();
+        for arguments in self.candidates(event, inputs) {
+            match self.tried(&tool, arguments, after, is_last) {
+                Ok(fitting) => return Ok(self.made(&tool, fitting)),
+                // What the solver chose itself says most.
+                Err(other) if why == "there is no such call" => why = other,
+                Err(_) => {}
+            }
+        }
+        Err(why)
+    }
+
+    fn made(&mut self, tool: &str, fitting: Fitting) -> String {
+        let sequence = self.open.iter().map(|(_, sequence)| sequence + 1).max().unwrap_or(1);
+        let asked = if fitting.decision.outcome == Outcome::Ask { " (a person says yes)" } else { "" };
+        self.has_seen |= fitting.is_after;
+        self.past.sent(sequence, &fitting.decision);
+        self.open.push((tool.to_owned(), sequence));
+        format!("{}{asked}", fitting.arguments.root().raw())
+    }
+
+    /// A call that goes out, changes what it is to change, and is what the property is about.
+    fn tried(
+        &self,
+        tool: &str,
+        arguments: Document,
+        after: &[Value],
+        is_last: bool,
+    ) -> Result<Fitting, String> {
+        let root = arguments.root();
+        let call = Call { tool, id: None, arguments: root };
+        let decision =
+            self.guard.decide(&call, &self.session, &Snapshot::replayed(&self.past, false), &Still);
+        let goes = match (decision.outcome, self.asks) {
+            (Outcome::Allow, _) | (Outcome::Ask, Asks::Granted) => true,
+            (Outcome::Ask, Asks::Refused) | (Outcome::Deny, _) => false,
+        };
+        if !goes {
+            let reasons: Vec<&str> = decision.reasons().collect();
+            return Err(format!("`{tool}` is stopped: {}", reasons.join("; ")));
+        }
+        self.changes(&decision, after)?;
+        let (is_never, is_after) =
+            (self.is(&self.compiled.never, tool, &arguments), self.is_after(tool, &arguments));
+        let counts = self.compiled.after.is_none() || self.has_seen;
+        if is_last && !self.compiled.is_of_states && !(counts && is_never) {
+            return Err(format!("the last call does not meet `{}`", self.asked.never));
+        }
+        Ok(Fitting { decision, arguments, is_after })
+    }
+
+    fn is_after(&self, tool: &str, arguments: &Document) -> bool {
+        self.compiled.after.as_ref().is_some_and(|after| self.is(after, tool, arguments))
+    }
+
+    fn is(&self, expression: &Expression, tool: &str, arguments: &Document) -> bool {
+        let machine = self.guard.policy().machine();
+        let view = View::new(machine, Snapshot::replayed(&self.past, false).kept(), &Still.now());
+        view.change();
+        let of = (self.guard.policy(), self.guard.server(), tool);
+        let mut env = CallEnv::new(of, arguments.root(), self.guard.facts(), &self.session, &Still);
+        env.state = Some(&view);
+        let value = expression.evaluate(&env, &mut Budget::default());
+        value.is_ok_and(|value| value.as_bool() == Some(true))
+    }
+
+    /// Whether a decision makes of the state what the sequence says.
+    fn changes(&self, decision: &Decision, after: &[Value]) -> Result<(), String> {
+        let changed = decision.state.iter().flat_map(|noted| &noted.after);
+        for (name, belief) in changed {
+            let at = self.model.variables.iter().position(|variable| *variable.name == **name);
+            let (Some(wanted), Some(made)) = (at.and_then(|at| after.get(at)), belief.value()) else {
+                continue;
+            };
+            if super::held(made).is_some_and(|made| made != *wanted) {
+                return Err(format!("`state.{name}` becomes another value"));
+            }
+        }
+        Ok(())
+    }
+
+    fn at_end(&self) -> Result<(), String> {
+        let nothing = Document::empty_object();
+        if !self.compiled.is_of_states || self.is(&self.compiled.never, "", &nothing) {
+            return Ok(());
+        }
+        Err(format!("the state at the end does not meet `{}`", self.asked.never))
+    }
+
+    /// The variables, as they are shown everywhere.
+    fn state(&self) -> String {
+        let view = View::new(
+            self.guard.policy().machine(),
+            Snapshot::replayed(&self.past, false).kept(),
+            &Still.now(),
+        );
+        let shown = |(variable, seen): (&Arc<crate::state::Variable>, &crate::state::Seen)| {
+            format!("{}={}", variable.name, crate::state::shown(&seen.belief))
+        };
+        let all: Vec<String> = view.all().map(shown).collect();
+        if all.is_empty() { "<no state>".to_owned() } else { all.join(", ") }
+    }
+
+    /// The arguments that the solver chose, then others.
+    fn candidates(&self, event: usize, inputs: &[Value]) -> Vec<Document> {
+        let chosen = self.chosen(event, inputs);
+        let payload = match self.named(event, inputs, "payload") {
+            Some(Value::Text(text)) if !text.is_empty() => Some(serde_json::Value::from(&*text).to_string()),
+            _ => None,
+        };
+        let is_text = |name: &&String| chosen.get(*name).is_none_or(|value| value.starts_with('"'));
+        let named: BTreeSet<&String> = chosen.keys().chain(&self.arguments).collect();
+        let texts: Vec<&String> = named.into_iter().filter(is_text).collect();
+        let mut all: Vec<BTreeMap<String, String>> = vec![chosen.clone()];
+        // What only the whole payload, or `texts`, is to hold.
+        for text in &self.texts {
+            let extra = ("text".to_owned(), serde_json::Value::from(text.as_str()).to_string());
+            all.push(chosen.clone().into_iter().chain([extra]).collect());
+        }
+        for name in texts {
+            for before in all.clone() {
+                for text in &self.texts {
+                    let mut other = before.clone();
+                    other.insert((*name).clone(), serde_json::Value::from(text.as_str()).to_string());
+                    all.push(other);
+                }
+                if all.len() > TRIES_MAX {
+                    break;
+                }
+            }
+        }
+        if let Some(payload) = payload {
+            all.insert(1, chosen.into_iter().chain([("text".to_owned(), payload)]).collect());
+        }
+        let document = |members: &BTreeMap<String, String>| {
+            let member = |(name, value): (&String, &String)| {
+                format!("{}:{value}", serde_json::Value::from(name.as_str()))
+            };
+            let text = members.iter().map(member).collect::<Vec<_>>().join(",");
+            Document::read(format!("{{{text}}}").into(), &Limits::default()).ok()
+        };
+        all.iter().take(TRIES_MAX).filter_map(document).collect()
+    }
+
+    /// By name: of an argument that is looked at as several kinds, that which the solver takes it for.
+    fn chosen(&self, event: usize, inputs: &[Value]) -> BTreeMap<String, String> {
+        let of = self.model.events.get(event).map(|event| event.inputs.as_slice()).unwrap_or_default();
+        let pairs: Vec<_> =
+            of.iter().filter_map(|at| Some((self.model.inputs.get(*at)?, inputs.get(*at)?))).collect();
+        let says = |kind: &dyn Fn(&InputKind) -> bool| {
+            pairs.iter().find(|(input, _)| kind(&input.kind)).map(|(_, value)| **value == Value::Bool(true))
+        };
+        let mut chosen = BTreeMap::new();
+        for (input, value) in &pairs {
+            let InputKind::Argument(name) = &input.kind else { continue };
+            let word = match input.sort {
+                Sort::Bool => "bool",
+                Sort::Text => "string",
+                Sort::Int | Sort::Real => "number",
+            };
+            let is = format!("args.{name} is a {word}");
+            let is_absent =
+                says(&|kind| matches!(kind, InputKind::Given(given) if given == name)) == Some(false);
+            let is_other =
+                pairs.iter().any(|(input, value)| input.label == is && **value == Value::Bool(false));
+            if let Some(text) = written(value).filter(|_| !is_absent && !is_other) {
+                chosen.insert(name.clone(), text);
+            }
+        }
+        chosen
+    }
+}
+
+/// A value as JSON; nothing for a fraction that has no end.
+fn written(value: &Value) -> Option<String> {
+    match value {
+        Value::Real(number) => {
+            let mut scale = num_bigint::BigInt::from(1);
+            for digits in 0..40_usize {
+                let over = number * num_rational::BigRational::from(scale.clone());
+                if over.is_integer() {
+                    let digits = if digits == 0 { String::new() } else { format!("e-{digits}") };
+                    return Some(format!("{}{digits}", over.to_integer()));
+                }
+                scale *= 10;
+            }
+            None
+        }
+        value => Some(value.to_string()),
+    }
+}
+
+/// The facts that the solver chose.
+fn facts(policy: &Policy, model: &Model, state: &[Value]) -> Result<Facts, String> {
+    let value = |name: &str| {
+        let at = model.variables.iter().position(|variable| variable.name == name)?;
+        state.get(at)
+    };
+    let mut given = BTreeMap::new();
+    for name in policy.facts().keys() {
+        if value(&format!("facts.{name} is given")) == Some(&Value::Bool(false)) {
+            continue;
+        }
+        let Some(text) = value(&format!("facts.{name}")).and_then(written) else { continue };
+        let document = Document::read(text.into(), &Limits::default()).map_err(|why| why.to_string())?;
+        given.insert(name.clone(), document);
+    }
+    Facts::new(policy, &given).map_err(|wrong| wrong.join("; "))
+}
+
+/// Arguments that the policy's conditions or the property read.
+fn read(policy: &Policy, property: &Compiled) -> BTreeSet<String> {
+    let rules = policy.rules().iter().flat_map(|rule| rule.conditions());
+    let definitions = policy.definitions().iter().map(|definition| &definition.value);
+    let conditions = rules.chain(definitions).map(|condition| &*condition.expression);
+    let asked = std::iter::once(&property.never).chain(&property.after).map(|expression| &**expression);
+    let paths = conditions.chain(asked).flat_map(|expression| &expression.reads().paths);
+    let name = |path: &Vec<String>| match path.as_slice() {
+        [variable, name, ..] if variable == "args" => Some(name.clone()),
+        _ => None,
+    };
+    paths.filter_map(name).collect()
+}
+
+/// Texts that stand in the policy's conditions, and such that begin or end by them.
+fn texts(policy: &Policy, property: &Compiled) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let rules = policy.rules().iter().flat_map(|rule| rule.conditions());
+    let definitions = policy.definitions().iter().map(|definition| &definition.value);
+    for condition in rules.chain(definitions) {
+        collect(condition.expression.root(), &mut found);
+    }
+    for expression in std::iter::once(&property.never).chain(&property.after) {
+        collect(expression.root(), &mut found);
+    }
+    let longer: Vec<String> =
+        found.iter().filter(|text| text.starts_with('/')).map(|text| format!("{text}/x")).collect();
+    found.extend(longer);
+    found.insert("/nowhere/x".to_owned());
+    found.insert("x".to_owned());
+    found.into_iter().take(TEXTS_MAX).collect()
+}
+
+fn collect(node: &Node, found: &mut BTreeSet<String>) {
+    if let Kind::Literal(value) | Kind::Constant(value, _) = &node.kind {
+        found.extend(value.as_str().map(str::to_owned));
+        for item in value.items().into_iter().flatten() {
+            found.extend(item.as_str().map(str::to_owned));
+        }
+    }
+    node.each_child(&mut |child| collect(child, found));
+}

@@ -1,0 +1,502 @@
+//! The events of a policy: for each tool its call, and where an `on_result` looks at the answer, the answer and its
+//! loss.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigInt;
+
+use super::super::model::{Event, EventKind, InputKind, Model};
+use super::super::term::{Id, Sort, Value};
+use super::lower::{Lowered, Names, lower};
+use super::{Arguments, Compiled, Tool};
+use crate::praxiom::Praxiom;
+use crate::praxiom::machine::Action;
+use crate::praxiom::program::{Program, Step};
+
+/// Variables of which every combination is tried where an answer may change them: beyond it, one by one.
+const UNCERTAIN_MAX: usize = 6;
+
+/// What a property over the state alone reads.
+pub(super) fn of_states(model: &mut Model, program: &Program) -> Id {
+    let none = model.terms.text("");
+    let names = Names { arguments: Vec::new(), payload: none, tool: none, upstream: none, result: None };
+    match condition(model, program, &names, "a property") {
+        (Some(lowered), _) => lowered.holds(&mut model.terms),
+        (None, input) => input,
+    }
+}
+
+/// A condition as a term; of one that no solver can write a free value.
+fn condition(model: &mut Model, program: &Program, names: &Names, of: &str) -> (Option<Lowered>, Id) {
+    match lower(model, program, names) {
+        Some(lowered) => (Some(lowered), lowered.value),
+        None => {
+            let what = format!("an expression of {of} with a character beyond U+2FFFF");
+            let (_, value) = model.input(what.clone(), Sort::Bool, InputKind::Free(what));
+            (None, value)
+        }
+    }
+}
+
+pub(super) struct Build<'b> {
+    model: &'b mut Model,
+    policy: &'b Praxiom,
+    upstream: Option<&'b str>,
+    arguments: &'b Arguments,
+    compiled: &'b [Compiled],
+    /// For each property with an `after`: whether it was true of an allowed call.
+    seen: Vec<Option<usize>>,
+    /// For each variable that answers may change: the model's variable that says nobody knows it.
+    unknown: BTreeMap<usize, usize>,
+    /// For each tool whose answers are looked at: how many of its calls are open, and which variables they may change.
+    open: Vec<(usize, BTreeSet<usize>)>,
+}
+
+/// One call's inputs.
+struct Bound {
+    inputs: Vec<usize>,
+    /// By name: each is one value, whichever action declares it.
+    arguments: BTreeMap<String, (Sort, Id)>,
+    payload: Id,
+    tool: Id,
+    upstream: Id,
+}
+
+impl<'b> Build<'b> {
+    pub(super) fn new(
+        model: &'b mut Model,
+        policy: &'b Praxiom,
+        upstream: Option<&'b str>,
+        arguments: &'b Arguments,
+        compiled: &'b [Compiled],
+    ) -> Build<'b> {
+        let mut build = Build {
+            model,
+            policy,
+            upstream,
+            arguments,
+            compiled,
+            seen: Vec::new(),
+            unknown: BTreeMap::new(),
+            open: Vec::new(),
+        };
+        for (label, _) in policy.actions.iter().flat_map(|action| &action.guards) {
+            build.model.rule(label);
+        }
+        for invariant in &policy.invariants {
+            build.model.rule(&invariant.name);
+        }
+        for (at, compiled) in compiled.iter().enumerate() {
+            let seen = compiled.after.is_some();
+            let seen = seen.then(|| build.model.own_variable(format!("seen#{at}"), Value::Bool(false)));
+            build.seen.push(seen);
+        }
+        for (at, _) in policy.actions.iter().flat_map(|action| &action.on_result) {
+            if !build.unknown.contains_key(at) {
+                let own = build.model.own_variable(format!("unknown#{at}"), Value::Bool(false));
+                build.unknown.insert(*at, own);
+            }
+        }
+        for at in 0..build.model.properties.len() {
+            let state = build.model.properties.get(at).and_then(|property| property.state);
+            let state = state.map(|state| build.known(state));
+            if let Some(property) = build.model.properties.get_mut(at) {
+                property.state = state;
+            }
+        }
+        build
+    }
+
+    /// True whatever the variables are that nobody knows: what a property asks of such a one is not decided.
+    fn known(&mut self, mut term: Id) -> Id {
+        let unknown: Vec<(usize, usize)> = self.unknown.iter().map(|(at, own)| (*at, *own)).collect();
+        for (at, own) in unknown {
+            if self.sort_of(at) != Sort::Bool {
+                continue;
+            }
+            let (value, unknown) = (self.model.read(at), self.model.read(own));
+            let flip = self.model.terms.not(value);
+            let flipped = self.model.after(term, &[(at, flip)]);
+            let both = self.implied(vec![unknown], flipped);
+            term = self.model.terms.all([term, both]);
+        }
+        term
+    }
+
+    pub(super) fn events(mut self, tools: &[Tool]) {
+        let open: Vec<Option<usize>> = tools.iter().map(|tool| self.opened(tool)).collect();
+        for (tool, open) in tools.iter().zip(open) {
+            if tool.actions.is_empty() && self.policy.deny {
+                continue;
+            }
+            self.call(tool, open);
+            if let Some(open) = open {
+                self.answer(tool, open);
+                self.lost(tool, open);
+            }
+        }
+    }
+
+    fn covering(&self, tool: &Tool) -> Vec<&'b Action> {
+        let policy = self.policy;
+        tool.actions.iter().filter_map(|at| policy.actions.get(*at)).collect()
+    }
+
+    /// The counter of a tool's open calls, where their answers are looked at.
+    fn opened(&mut self, tool: &Tool) -> Option<usize> {
+        let covering = self.covering(tool);
+        let changed: BTreeSet<usize> =
+            covering.iter().flat_map(|action| action.on_result.iter().map(|(at, _)| *at)).collect();
+        if changed.is_empty() {
+            return None;
+        }
+        let at = self.model.own_variable(format!("open {}", tool.name), Value::Int(BigInt::ZERO));
+        if let Some(variable) = self.model.variables.get_mut(at) {
+            variable.range = Some((BigInt::ZERO, BigInt::from(i64::MAX)));
+        }
+        self.open.push((at, changed));
+        Some(at)
+    }
+
+    fn input(&mut self, bound: &mut Vec<usize>, label: &str, sort: Sort, kind: InputKind) -> Id {
+        let (at, id) = self.model.input(label, sort, kind);
+        bound.push(at);
+        id
+    }
+
+    fn bind(&mut self, tool: &Tool) -> Option<Bound> {
+        let mut inputs = Vec::new();
+        let mut sorts: BTreeMap<String, crate::praxiom::Sort> = self
+            .arguments
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| self.is_asked_about(*at))
+            .map(|(_, argument)| argument.clone())
+            .collect();
+        let mut declared: BTreeMap<&str, crate::praxiom::Sort> = BTreeMap::new();
+        for (name, sort) in self.covering(tool).into_iter().flat_map(|action| &action.arguments) {
+            if *declared.entry(name).or_insert(*sort) != *sort {
+                self.model.note(format!(
+                    "`{}` can never be called: two actions want its argument `{name}` to be of different types",
+                    tool.name
+                ));
+                return None;
+            }
+            sorts.insert(name.clone(), *sort);
+        }
+        let mut arguments = BTreeMap::new();
+        for (name, sort) in sorts {
+            let kind = InputKind::Argument(name.clone());
+            let id = self.input(&mut inputs, &format!("args.{name}"), sort.into(), kind);
+            arguments.insert(name, (sort.into(), id));
+        }
+        let payload = self.input(&mut inputs, "payload", Sort::Text, InputKind::Named("payload"));
+        let is_known = tool.is_known && super::super::smt::is_writable(&tool.name);
+        let name = match is_known {
+            true => self.model.terms.text(&tool.name),
+            false => self.input(&mut inputs, "tool", Sort::Text, InputKind::Named("tool")),
+        };
+        let upstream = match self.upstream.filter(|name| super::super::smt::is_writable(name)) {
+            Some(upstream) => self.model.terms.text(upstream),
+            None => self.input(&mut inputs, "upstream", Sort::Text, InputKind::Named("upstream")),
+        };
+        Some(Bound { inputs, arguments, payload, tool: name, upstream })
+    }
+
+    /// Whether a property reads an argument.
+    fn is_asked_about(&self, argument: usize) -> bool {
+        let programs = self.compiled.iter().flat_map(|one| std::iter::once(&one.never).chain(&one.after));
+        programs.flat_map(Program::steps).any(|step| matches!(step, Step::Argument(at) if *at == argument))
+    }
+
+    fn names<'n>(&self, bound: &Bound, declared: impl Iterator<Item = &'n str>, result: Option<Id>) -> Names {
+        // One that nobody reads keeps its place.
+        let arguments =
+            declared.map(|name| bound.arguments.get(name).map_or(bound.payload, |(_, id)| *id)).collect();
+        Names { arguments, payload: bound.payload, tool: bound.tool, upstream: bound.upstream, result }
+    }
+
+    fn of_action(&self, bound: &Bound, action: &Action, result: Option<Id>) -> Names {
+        self.names(bound, action.arguments.iter().map(|(name, _)| name.as_str()), result)
+    }
+
+    /// A program of an action: what it is and whether it is decided.
+    fn program(
+        &mut self,
+        program: &Program,
+        names: &Names,
+        (action, sort): (&Action, Sort),
+        inputs: &mut Vec<usize>,
+    ) -> Lowered {
+        if let Some(lowered) = lower(self.model, program, names) {
+            return lowered;
+        }
+        let what = format!("an expression of action `{}` with a character beyond U+2FFFF", action.name);
+        let value = self.input(inputs, &what, sort, InputKind::Free(what.clone()));
+        let decided = self.input(inputs, &what, Sort::Bool, InputKind::Free(what.clone()));
+        Lowered { value, decided }
+    }
+
+    fn sort_of(&self, variable: usize) -> Sort {
+        self.model.variables.get(variable).map_or(Sort::Bool, |variable| variable.sort)
+    }
+
+    /// The last assignment to each variable.
+    fn assigned(
+        &mut self,
+        bound: &mut Bound,
+        actions: &[&'b Action],
+        which: fn(&Action) -> &Vec<(usize, Program)>,
+        result: Option<Id>,
+    ) -> BTreeMap<usize, Lowered> {
+        let mut assigned = BTreeMap::new();
+        for action in actions {
+            let names = self.of_action(bound, action, result);
+            for (at, program) in which(action) {
+                let sort = self.sort_of(*at);
+                let lowered = self.program(program, &names, (action, sort), &mut bound.inputs);
+                assigned.insert(*at, lowered);
+            }
+        }
+        assigned
+    }
+
+    fn call(&mut self, tool: &Tool, open: Option<usize>) {
+        let Some(mut bound) = self.bind(tool) else { return };
+        let actions = self.covering(tool);
+        let mut holds = Vec::new();
+        for action in &actions {
+            let names = self.of_action(&bound, action, None);
+            for (label, guard) in &action.guards {
+                let lowered = self.program(guard, &names, (action, Sort::Bool), &mut bound.inputs);
+                let guard = lowered.holds(&mut self.model.terms);
+                self.refused(label, guard);
+                holds.push(guard);
+            }
+        }
+        let assigned = self.assigned(&mut bound, &actions, |action| &action.effect, None);
+        let mut effects: Vec<(usize, Id)> =
+            assigned.iter().map(|(at, lowered)| (*at, lowered.value)).collect();
+        holds.extend(assigned.values().map(|lowered| lowered.decided));
+        let invariants = self.invariants();
+        if !actions.is_empty() {
+            for (invariant, source) in invariants.iter().zip(&self.policy.invariants) {
+                let invariant = self.model.after(*invariant, &effects);
+                self.refused(&source.name, invariant);
+                holds.push(invariant);
+            }
+        }
+        let holds = self.model.terms.all(holds);
+        let mut possible = vec![holds];
+        possible.extend(self.in_every_state(holds, &effects, &invariants));
+        let possible = self.model.terms.all(possible);
+        for (at, unknown) in &self.unknown {
+            if assigned.contains_key(at) {
+                effects.push((*unknown, self.model.terms.bool(false)));
+            }
+        }
+        if let Some(open) = open {
+            effects.push((open, self.counted(open, 1)));
+        }
+        let mut event = Event {
+            tool: tool.name.clone(),
+            kind: EventKind::Call,
+            inputs: Vec::new(),
+            possible,
+            effects,
+            watched: Vec::new(),
+        };
+        self.watch(&mut event, &mut bound);
+        event.inputs = bound.inputs;
+        self.model.events.push(event);
+    }
+
+    fn refused(&mut self, rule: &str, unless: Id) {
+        let rule = self.model.rule(rule);
+        let refuses = self.model.terms.not(unless);
+        self.model.refuses(rule, refuses);
+    }
+
+    fn watch(&mut self, event: &mut Event, bound: &mut Bound) {
+        let (compiled, arguments) = (self.compiled, self.arguments);
+        let names = self.names(bound, arguments.iter().map(|(name, _)| name.as_str()), None);
+        for (at, property) in compiled.iter().enumerate().filter(|(_, property)| !property.is_of_states) {
+            let never = self.asked(&property.never, &names);
+            let after = property.after.as_ref().map(|after| self.asked(after, &names));
+            let seen = self.seen.get(at).copied().flatten().zip(after);
+            self.model.watch(event, at, seen, never);
+        }
+    }
+
+    fn asked(&mut self, program: &Program, names: &Names) -> Id {
+        let (lowered, free) = condition(self.model, program, names, "a property");
+        let holds = lowered.map_or(free, |lowered| lowered.holds(&mut self.model.terms));
+        self.known(holds)
+    }
+
+    fn invariants(&mut self) -> Vec<Id> {
+        let policy = self.policy;
+        policy.invariants.iter().map(|invariant| of_states(self.model, &invariant.program)).collect()
+    }
+
+    fn counted(&mut self, open: usize, by: i32) -> Id {
+        let (count, by) = (self.model.read(open), self.model.terms.int(by));
+        self.model.terms.two(super::super::term::Two::Add, count, by)
+    }
+
+    /// What an answer may change, or a lost one may have, is not decided on: whatever such a variable is, the decision
+    /// and the effects are to be the same. Of variables that are no booleans nothing is asked, which allows more.
+    fn in_every_state(&mut self, holds: Id, effects: &[(usize, Id)], invariants: &[Id]) -> Vec<Id> {
+        let flipped: Vec<usize> =
+            self.unknown.keys().copied().filter(|at| self.sort_of(*at) == Sort::Bool).collect();
+        let combinations = if flipped.len() <= UNCERTAIN_MAX { 1_u32 << flipped.len() } else { 0 };
+        let single: Vec<Vec<usize>> = flipped.iter().map(|at| vec![*at]).collect();
+        let several = (1..combinations).map(|bits| {
+            let chosen = flipped.iter().enumerate().filter(|(at, _)| bits & (1 << at) != 0);
+            chosen.map(|(_, variable)| *variable).collect::<Vec<_>>()
+        });
+        let sets: Vec<Vec<usize>> = if combinations > 0 { several.collect() } else { single };
+        sets.iter().map(|set| self.where_flipped(set, holds, effects, invariants)).collect()
+    }
+
+    fn where_flipped(&mut self, set: &[usize], holds: Id, effects: &[(usize, Id)], invariants: &[Id]) -> Id {
+        let mut flips = Vec::with_capacity(set.len());
+        for at in set {
+            let value = self.model.read(*at);
+            flips.push((*at, self.model.terms.not(value)));
+        }
+        let mut same = vec![self.model.after(holds, &flips)];
+        for (_, effect) in effects {
+            let other = self.model.after(*effect, &flips);
+            same.push(self.model.terms.equal(*effect, other));
+        }
+        let same = self.model.terms.all(same);
+        let unknown: Vec<Id> = set.iter().map(|at| self.uncertain(*at)).collect();
+        let decision = self.implied(unknown, same);
+        // What this call assigns, an open one's answer may assign again; a lost one's never will.
+        let mut next: Vec<(usize, Id)> = effects.to_vec();
+        for (at, flip) in &flips {
+            match next.iter_mut().find(|(changed, _)| changed == at) {
+                Some((_, value)) => *value = self.model.terms.not(*value),
+                None => next.push((*at, *flip)),
+            }
+        }
+        let hold: Vec<Id> = invariants.iter().map(|invariant| self.model.after(*invariant, &next)).collect();
+        let hold = self.model.terms.all(hold);
+        let open: Vec<Id> = set.iter().map(|at| self.open_for(*at)).collect();
+        let invariant = self.implied(open, hold);
+        self.model.terms.all([decision, invariant])
+    }
+
+    fn implied(&mut self, all: Vec<Id>, then: Id) -> Id {
+        let all = self.model.terms.all(all);
+        let not = self.model.terms.not(all);
+        self.model.terms.any([not, then])
+    }
+
+    /// Whether an open call may change a variable.
+    fn open_for(&mut self, at: usize) -> Id {
+        let open: Vec<usize> =
+            self.open.iter().filter(|(_, changed)| changed.contains(&at)).map(|(open, _)| *open).collect();
+        let any: Vec<Id> = open.into_iter().map(|open| self.is_open(open)).collect();
+        self.model.terms.any(any)
+    }
+
+    /// Whether an open call may change a variable, or a lost one may have.
+    fn uncertain(&mut self, at: usize) -> Id {
+        let open = self.open_for(at);
+        let unknown = self.unknown.get(&at).copied().map(|unknown| self.model.read(unknown));
+        self.model.terms.any(std::iter::once(open).chain(unknown))
+    }
+
+    fn is_open(&mut self, open: usize) -> Id {
+        let (zero, count) = (self.model.terms.int(0), self.model.read(open));
+        self.model.terms.less(zero, count)
+    }
+
+    fn answer(&mut self, tool: &Tool, open: usize) {
+        let Some(mut bound) = self.bind(tool) else { return };
+        let result = self.input(&mut bound.inputs, "result", Sort::Text, InputKind::Named("result"));
+        let actions = self.covering(tool);
+        let assigned = self.assigned(&mut bound, &actions, |action| &action.on_result, Some(result));
+        self.tell_arguments(&actions);
+        let mut effects = Vec::new();
+        for (at, lowered) in assigned {
+            self.settle(&mut effects, at, lowered, &mut bound.inputs);
+        }
+        self.ended(tool, EventKind::Answer, open, effects, bound);
+    }
+
+    /// Nobody saw the answer: what it would not have changed, whatever it said, is still known.
+    fn lost(&mut self, tool: &Tool, open: usize) {
+        let Some(mut bound) = self.bind(tool) else { return };
+        let actions = self.covering(tool);
+        let assigned = self.assigned(&mut bound, &actions, |action| &action.on_result, None);
+        let mut effects = Vec::new();
+        for (at, lowered) in assigned {
+            let old = self.model.read(at);
+            let same = self.model.terms.equal(lowered.value, old);
+            let known = self.model.terms.all([lowered.decided, same]);
+            let lowered = Lowered { value: old, decided: known };
+            self.settle(&mut effects, at, lowered, &mut bound.inputs);
+        }
+        self.ended(tool, EventKind::Lost, open, effects, bound);
+    }
+
+    /// A variable after an answer: the value where it is decided, else any, and nobody knows it.
+    fn settle(
+        &mut self,
+        effects: &mut Vec<(usize, Id)>,
+        at: usize,
+        lowered: Lowered,
+        inputs: &mut Vec<usize>,
+    ) {
+        let value = match self.model.terms.truth(lowered.decided) {
+            Some(true) => lowered.value,
+            _ => {
+                let label =
+                    self.model.variables.get(at).map(|variable| variable.name.clone()).unwrap_or_default();
+                let any = self.input(inputs, &label, self.sort_of(at), InputKind::Named("unknown"));
+                self.model.terms.choose(lowered.decided, lowered.value, any)
+            }
+        };
+        effects.push((at, value));
+        if let Some(unknown) = self.unknown.get(&at).copied() {
+            effects.push((unknown, self.model.terms.not(lowered.decided)));
+        }
+    }
+
+    fn ended(
+        &mut self,
+        tool: &Tool,
+        kind: EventKind,
+        open: usize,
+        mut effects: Vec<(usize, Id)>,
+        bound: Bound,
+    ) {
+        effects.push((open, self.counted(open, -1)));
+        let possible = self.is_open(open);
+        let tool = tool.name.clone();
+        self.model.events.push(Event {
+            tool,
+            kind,
+            inputs: bound.inputs,
+            possible,
+            effects,
+            watched: Vec::new(),
+        });
+    }
+
+    /// An answer is taken to be of a call with any arguments.
+    fn tell_arguments(&mut self, actions: &[&Action]) {
+        let reads = |step: &Step| matches!(step, Step::Argument(_) | Step::Payload);
+        for action in actions {
+            if action.on_result.iter().any(|(_, program)| program.steps().iter().any(reads)) {
+                self.model.note(format!(
+                    "`on_result` of action `{}` reads the call's arguments: any are taken for possible when its answer comes",
+                    action.name
+                ));
+            }
+        }
+    }
+}
