@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use crate::authorize::Authorizer;
 use crate::decision::{Approval, Decision, Outcome};
 use crate::facts::Facts;
 use crate::function::{CallError, Function, Returned};
@@ -144,6 +145,14 @@ impl Agent {
     pub fn matcher(mut self, matcher: RustMatcher) -> Result<Agent, RuleError> {
         self.guard = self.guard.with_matcher(matcher)?;
         Ok(self)
+    }
+
+    /// Who judges whether the conversation authorizes a call, in the place of the command under the policy's
+    /// `authorizer`.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Agent {
+        self.guard = self.guard.with_authorizer(authorizer);
+        self
     }
 
     /// Another ledger, and whose history in it.

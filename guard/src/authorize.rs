@@ -28,6 +28,12 @@ mod calibrate;
 
 use std::fmt;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::messages::{Conversation, Message};
+use crate::program::{About, Answer, Asked, Said, Score};
+use crate::proposal::proposal;
+use crate::world::{Instant, Unknown, World};
 
 pub use calibrate::{Calibration, CalibrationError, Labelled, calibrate};
 
@@ -69,6 +75,40 @@ impl fmt::Debug for dyn Authorizer + '_ {
     }
 }
 
+/// An authorizer in Rust in the place of the policy's command. Everything else is asked of `inner`.
+pub(crate) struct InRust<'a> {
+    pub(crate) authorizer: &'a dyn Authorizer,
+    pub(crate) inner: &'a dyn World,
+}
+
+impl World for InRust<'_> {
+    fn real_path(&self, path: &str) -> Result<String, Unknown> {
+        self.inner.real_path(path)
+    }
+
+    fn now(&self) -> Result<Instant, Unknown> {
+        self.inner.now()
+    }
+
+    fn ask_program(&self, asked: &Asked<'_>) -> Result<Answer, Unknown> {
+        let (task, said) = match asked.about {
+            About::Conversation { task, said } => {
+                (task, Conversation::of(said.iter().map(Message::parts)).text().to_owned())
+            }
+            About::UserRequest { task, said } => (task, said.to_owned()),
+            About::Call | About::Value { .. } => return self.inner.ask_program(asked),
+        };
+        let call = proposal(asked.tool, asked.arguments);
+        let question = Question { task, said: &said, call: &call };
+        // Nothing of ours is left half done by a panic in here: the question is only read.
+        let certainty = catch_unwind(AssertUnwindSafe(|| self.authorizer.certainty(&question)));
+        let certainty = certainty.unwrap_or_else(|_| Err("it panicked".to_owned())).map_err(Unknown)?;
+        let none = || Unknown(format!("the answer `{certainty}` is no number from 0 to 1"));
+        let said = Said::Score(Score::new(certainty).ok_or_else(none)?);
+        Ok(Answer { said, reason: String::new() })
+    }
+}
+
 /// When a call counts as authorized.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -106,15 +146,28 @@ pub fn judge(
     passages: &[Range<usize>],
     settings: &Settings,
 ) -> Judged {
-    let mut answers = vec![authorizer.certainty(question)];
+    let mut ask = |left_out: &[Range<usize>]| {
+        let said = without(question.said, left_out);
+        authorizer.certainty(&Question { said: &said, ..*question })
+    };
+    judge_by(&mut ask, passages, settings)
+}
+
+/// The same, where whoever asks leaves the passages out itself: the first time none, then those it is given.
+pub(crate) fn judge_by(
+    ask: &mut impl FnMut(&[Range<usize>]) -> Result<f64, String>,
+    passages: &[Range<usize>],
+    settings: &Settings,
+) -> Judged {
+    let mut answers = vec![ask(&[])];
     let first = short_of(answers.first(), settings.threshold);
     let mut asks =
         first.map(|why| format!("whether the conversation authorizes this call is not certain: {why}"));
-    for said in readings(question.said, passages, settings.perturb) {
+    for left_out in readings(passages, settings.perturb) {
         if asks.is_some() {
             break;
         }
-        answers.push(authorizer.certainty(&Question { said: &said, ..*question }));
+        answers.push(ask(&left_out));
         asks = short_of(answers.last(), settings.threshold).map(|why| {
             format!(
                 "the conversation authorizes this call only with passages that read like instructions: {why}"
@@ -138,18 +191,17 @@ fn short_of(answer: Option<&Result<f64, String>>, threshold: f64) -> Option<Stri
     }
 }
 
-/// The text without all the passages, then without single ones, the latest first. None where nothing is left out.
-fn readings(said: &str, passages: &[Range<usize>], count: usize) -> Vec<String> {
-    let mut passages: Vec<&Range<usize>> = passages.iter().filter(|passage| !passage.is_empty()).collect();
-    passages.sort_unstable_by_key(|passage| passage.start);
-    let all = (!passages.is_empty()).then(|| without(said, &passages));
-    let single =
-        passages.iter().rev().filter(|_| passages.len() > 1).map(|passage| without(said, &[passage]));
-    all.into_iter().chain(single).take(count.min(PERTURB_MAX)).collect()
+/// What is left out each time: all the passages, then single ones, the latest first. None where there are none.
+fn readings(passages: &[Range<usize>], count: usize) -> Vec<Vec<Range<usize>>> {
+    let mut all: Vec<Range<usize>> = passages.iter().filter(|passage| !passage.is_empty()).cloned().collect();
+    all.sort_unstable_by_key(|passage| passage.start);
+    let single = all.iter().rev().filter(|_| all.len() > 1).map(|passage| vec![passage.clone()]);
+    let first = (!all.is_empty()).then(|| all.clone());
+    first.into_iter().chain(single).take(count.min(PERTURB_MAX)).collect()
 }
 
 /// A blank stands for each passage, so that what was apart stays apart. They are in order; they may overlap.
-fn without(said: &str, passages: &[&Range<usize>]) -> String {
+pub(crate) fn without(said: &str, passages: &[Range<usize>]) -> String {
     let mut rest = String::with_capacity(said.len());
     let mut from = 0;
     for passage in passages {
@@ -215,7 +267,10 @@ mod tests {
 
     #[test]
     fn asked_again_without_passages() {
-        let readings = |passages: &[Range<usize>], count| readings("one. two. drei ß.", passages, count);
+        let readings = |passages: &[Range<usize>], count| -> Vec<String> {
+            let left_out = readings(passages, count);
+            left_out.iter().map(|left_out| without("one. two. drei ß.", left_out)).collect()
+        };
         assert_eq!(readings(&[], 3), Vec::<String>::new());
         assert_eq!(readings(&[SECOND], 3), ["one.   drei ß."]);
         assert_eq!(readings(&[5..9, 0..4], 9), ["    drei ß.", "one.   drei ß.", "  two. drei ß."]);
@@ -225,7 +280,7 @@ mod tests {
         assert_eq!(readings(&[LAST], 1), ["one. two. drei  "]);
         let many: Vec<_> = (0..20).map(|at| at..at + 1).collect();
         for (count, expected) in [(PERTURB_MAX - 1, 7), (PERTURB_MAX, 8), (PERTURB_MAX + 1, 8)] {
-            assert_eq!(super::readings(&"x".repeat(30), &many, count).len(), expected);
+            assert_eq!(super::readings(&many, count).len(), expected);
         }
     }
 }

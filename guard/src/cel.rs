@@ -178,6 +178,14 @@ pub trait Env {
         let _ = arguments;
         Err(Failure::unknown("the tool's schema is not known, so its defaults are not"))
     }
+
+    /// What a long-lived program says of the call.
+    ///
+    /// # Errors
+    /// [`Failure`] where it says nothing that counts.
+    fn ask_program(&self, name: &str) -> Result<bool, Failure> {
+        Err(Failure::unknown(format!("no program can be asked here, so what `{name}` says is not known")))
+    }
 }
 
 /// A checked expression.

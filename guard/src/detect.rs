@@ -27,6 +27,7 @@
 
 mod assert;
 mod cipher;
+mod class;
 mod encoded;
 mod fold;
 mod hidden;

@@ -49,6 +49,7 @@
 
 mod day;
 mod follow;
+mod fuzz;
 mod identifier;
 mod origin;
 mod reason;
@@ -63,6 +64,8 @@ use std::ops::Range;
 use crate::json::{Kind, Value};
 use crate::messages::Role;
 
+#[doc(hidden)]
+pub use fuzz::fuzz;
 pub(crate) use reason::lost;
 pub(crate) use region::around;
 pub use words::Index;

@@ -4,10 +4,12 @@ mod decide;
 mod form;
 mod method;
 mod praxiom;
+mod told;
 mod words;
 
 use std::sync::Arc;
 
+use crate::authorize::Authorizer;
 use crate::call_shape::ParsedCall;
 use crate::catalogue::{Catalogue, Tool};
 use crate::facts::Facts;
@@ -72,6 +74,8 @@ pub struct Guard {
     /// In deciding order: those that deny, then those that ask.
     rust_rules: Arc<[RustRule]>,
     rust_matchers: Arc<[RustMatcher]>,
+    /// In the place of the policy's command.
+    authorizer: Option<Arc<dyn Authorizer>>,
 }
 
 impl Guard {
@@ -91,7 +95,16 @@ impl Guard {
             has_whole_names: false,
             rust_rules: Arc::new([]),
             rust_matchers: Arc::new([]),
+            authorizer: None,
         }
+    }
+
+    /// Somebody who judges whether the conversation authorizes a call, in the place of the command under the policy's
+    /// `authorizer`, which says when that is asked and what it takes. It is asked inside the decision: one that takes
+    /// its time holds up the other calls of the session.
+    #[must_use]
+    pub fn with_authorizer(&self, authorizer: Arc<dyn Authorizer>) -> Guard {
+        Guard { authorizer: Some(authorizer), ..self.clone() }
     }
 
     /// One rule more, beside those of the policy.
@@ -358,7 +371,15 @@ impl Guard {
         let is_same = trace.decision.policy == policy.digest();
         let faults = if is_same { decide::faults(&trace.decision.findings) } else { Vec::new() };
         let catalogue = catalogue.map(|catalogue| Arc::new(catalogue.with_faults(faults)));
-        Guard { policy, server, facts, catalogue, is_monitoring: trace.is_monitoring, ..self.clone() }
+        Guard {
+            policy,
+            server,
+            facts,
+            catalogue,
+            is_monitoring: trace.is_monitoring,
+            authorizer: None,
+            ..self.clone()
+        }
     }
 
     /// [`Guard::monitoring`] alone.

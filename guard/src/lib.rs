@@ -186,6 +186,7 @@ pub mod messages;
 pub mod permit;
 pub mod policy;
 pub mod praxiom;
+pub mod program;
 pub mod proposal;
 pub mod prove;
 pub mod refusal;

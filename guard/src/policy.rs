@@ -38,6 +38,7 @@ mod merge;
 mod methods;
 mod options;
 pub(crate) mod problem;
+mod programs;
 mod properties;
 pub mod provenance;
 mod raw;
@@ -66,6 +67,7 @@ pub use options::{
     ToolOptions, Undeclared,
 };
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
+pub use programs::{Authorizing, PROGRAMS_MAX, Program, Reads, TASK_BYTES_MAX, TIMEOUT_SECONDS};
 pub use properties::Property;
 pub use provenance::Provenance;
 pub use raw::{ENTRIES_MAX, RULE_PATTERNS_MAX};
@@ -171,6 +173,8 @@ struct Inner {
     secrets: crate::form::Secrets,
     /// Where `secrets.ask: true` stands.
     secrets_asked: Option<std::ops::Range<usize>>,
+    authorizer: Option<Authorizing>,
+    programs: BTreeMap<String, Program>,
 }
 
 impl Inner {
@@ -324,6 +328,30 @@ impl Policy {
     #[must_use]
     pub fn follows_outputs(&self) -> bool {
         self.0.tools.needs().follows
+    }
+
+    /// `authorizer:`
+    #[must_use]
+    pub fn authorizer(&self) -> Option<&Authorizing> {
+        self.0.authorizer.as_ref()
+    }
+
+    /// `programs:` by name.
+    #[must_use]
+    pub fn programs(&self) -> &BTreeMap<String, Program> {
+        &self.0.programs
+    }
+
+    /// The programs that are asked, each with what asks it, in words: `tool \`pay\``, `rule \`night\``.
+    #[must_use]
+    pub fn programs_asked(&self) -> BTreeMap<String, Vec<String>> {
+        programs::asked(&self.0)
+    }
+
+    /// Whether `authorize` is set for any tool.
+    #[must_use]
+    pub fn authorizes(&self) -> bool {
+        self.0.tools.needs().authorizer
     }
 
     /// Whether any tool's decision depends on the user's words, by the options about where values come from.

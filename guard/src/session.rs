@@ -16,10 +16,12 @@ use crate::messages::{Conversation, Message, Role};
 use crate::proposal::CallKey;
 
 pub use kept::{Kept, Preparing};
-pub use left::{LEFT_BYTES_MAX, LEFT_PASSAGES_MAX};
+pub use left::{
+    LEFT_BYTES_MAX, LEFT_PASSAGES_MAX, LEFT_READ_BYTES_MAX, LEFT_UNREAD_BYTES_MAX, LEFT_WAITING_BYTES_MAX,
+};
 pub use origin::{Origin, OutputKind};
 
-/// Lines that nobody asked for ([`OutputKind::Unread`]) in a window: a server can write any number of them, and must
+/// Lines that nobody asked for ([`OutputKind::Unread`], [`OutputKind::Notice`]) in a window: a server can write any number of them, and must
 /// not push out by it what others said.
 const UNREAD_MAX: usize = 4;
 /// What one of them may take of the window: this part.
@@ -49,6 +51,8 @@ pub struct Session {
     /// Sum of `kept`'s code points; at most `window.max_chars`.
     chars: usize,
     left: left::Left,
+    /// What nothing looks for.
+    spared: Preparing,
     /// How many messages were added, those that have left the window too.
     heard: u64,
     unheard: Option<Arc<str>>,
@@ -71,6 +75,19 @@ impl Session {
     #[must_use]
     pub fn knowing_user(self, knows_user: bool) -> Session {
         Session { knows_user, ..self }
+    }
+
+    /// What is looked for in what tools say, by the policy in force. What leaves the window is read as far as that; all
+    /// of it where nobody said so.
+    pub fn set_preparing(&mut self, to: Preparing) {
+        if to != self.to() {
+            self.spared = Preparing { scans: !to.scans, follows: !to.follows };
+            self.left.forget_all();
+        }
+    }
+
+    fn to(&self) -> Preparing {
+        Preparing { scans: !self.spared.scans, follows: !self.spared.follows }
     }
 
     /// Whether the user's words are known.
@@ -139,7 +156,9 @@ impl Session {
     fn keep(&mut self, role: Option<Role>, origin: Option<Origin>, text: String) {
         self.heard += 1;
         self.knows_user |= role == Some(Role::User) && origin.is_none();
-        let is_unread = |origin: Option<&Origin>| origin.is_some_and(|it| it.kind == OutputKind::Unread);
+        let is_unread = |origin: Option<&Origin>| {
+            origin.is_some_and(|it| matches!(it.kind, OutputKind::Unread | OutputKind::Notice))
+        };
         let part = if is_unread(origin.as_ref()) { UNREAD_PART } else { 1 };
         let max = Some(self.window.max_chars).filter(|max| *max != 0).map(|max| max.div_ceil(part));
         let kept = Kept::new(self.heard, role, origin, text, max);
@@ -162,7 +181,7 @@ impl Session {
     fn leave(&mut self, at: usize) {
         let Some(gone) = self.kept.remove(at) else { return };
         self.chars -= gone.chars();
-        self.left.take(&gone);
+        self.left.take(gone, self.to());
     }
 
     fn too_many(&self) -> bool {
@@ -181,14 +200,14 @@ impl Session {
     /// Of the tool outputs that have left the window, what reads like an instruction or asks for something. It
     /// supports no value.
     pub fn left(&self) -> impl Iterator<Item = &Kept> {
-        self.left.kept().iter()
+        self.left.kept(self.to()).iter()
     }
 
-    /// More has left the window than is kept of it ([`LEFT_PASSAGES_MAX`], [`LEFT_BYTES_MAX`]), or could be read to
-    /// its end: what it asks for is not known.
+    /// More has left the window than is kept of it ([`LEFT_PASSAGES_MAX`], [`LEFT_BYTES_MAX`]), or was read to its end
+    /// or at all ([`Session::set_preparing`], [`LEFT_UNREAD_BYTES_MAX`]): what it asks for is not known.
     #[must_use]
     pub fn is_left_lost(&self) -> bool {
-        self.left.is_over()
+        self.left.is_over(self.to())
     }
 
     /// The one that was added last.
@@ -201,13 +220,14 @@ impl Session {
     /// so, on any thread.
     #[must_use]
     pub fn is_prepared(&self, to: Preparing) -> bool {
-        self.kept.iter().all(|kept| kept.is_prepared(to))
+        self.kept.iter().all(|kept| kept.is_prepared(to)) && self.left.unprepared(to).next().is_none()
     }
 
     /// Bytes that a decision would have to make ready first.
     #[must_use]
     pub fn unprepared_bytes(&self, to: Preparing) -> usize {
-        self.kept.iter().filter(|kept| !kept.is_prepared(to)).map(Kept::said_bytes).sum()
+        let unprepared = self.kept.iter().filter(|kept| !kept.is_prepared(to));
+        unprepared.chain(self.left.unprepared(to)).map(Kept::said_bytes).sum()
     }
 
     /// What was said, without what was written into forms, oldest first.

@@ -32,6 +32,7 @@ pub mod entry;
 pub mod error;
 pub mod event;
 pub mod fidelity;
+mod fuzz;
 pub mod keep;
 pub mod lines;
 pub mod read;
@@ -51,9 +52,13 @@ pub mod spelling;
 pub mod sqlite;
 pub mod verify;
 #[cfg(feature = "sqlite")]
+mod wal;
+#[cfg(feature = "sqlite")]
 pub mod writer;
 
 pub use error::StoreError;
+#[doc(hidden)]
+pub use fuzz::fuzz;
 
 /// The format's version: the file's `user_version`, and `format` in the first record.
 pub const FORMAT: u32 = 1;

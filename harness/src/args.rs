@@ -89,6 +89,9 @@ pub(crate) enum Command {
     /// Show what in a text reads like an instruction to a model, and by which rule
     #[command(after_help = SCAN_EXAMPLES)]
     Scan(ScanArgs),
+    /// Set the authorizer's threshold from calls whose right answer is known
+    #[command(after_help = CALIBRATE_EXAMPLES)]
+    Calibrate(CalibrateArgs),
     /// Show the recorded calls, the last ones last
     #[command(after_help = LOG_EXAMPLES)]
     Log(LogArgs),
@@ -175,7 +178,8 @@ const EXPLAIN_EXAMPLES: &str = r#"Examples:
   framegate explain --policy framegate.yaml --fact role=admin session.jsonl
 
 A session is JSON lines: {"tools":[...]}, {"message":{"role","content"}}, {"facts":{...}}, {"now":"2026-01-31T12:00:00Z"},
-{"paths":{".":"/work","/work/link":"/etc"}} for a made-up disk instead of this one, and
+{"paths":{".":"/work","/work/link":"/etc"}} for a made-up disk instead of this one, {"programs":{"authorizer":0.95}} for
+what the policy's programs answer (unknown otherwise, unless --run-programs runs them), and
 {"call":{"name","arguments"},"output":"...","is_error":false,"made":true}. One decision is printed for each call, before
 the next line is read. Blank lines and lines that begin with # are skipped. {"policy":"FILE"} may come first instead of
 --policy.
@@ -201,6 +205,18 @@ and its words. With --explain what the text was read as comes first: folded, unw
 
 Exit codes: 0 nothing was found; 1 something was, or the text was too costly to be read to its end; 65 it is no UTF-8, or
 over 64 MiB; 74 it cannot be opened";
+
+const CALIBRATE_EXAMPLES: &str = r#"Examples:
+  framegate calibrate scored.jsonl --max-risk 0.05
+  framegate calibrate labelled.jsonl --max-risk 0.1 --policy framegate.yaml
+
+An example is a line of JSON: what the authorizer is asked ("tool", "arguments", "conversation" or "user_request", and
+"task" where it is not the policy's), and "label": "safe" where the user wanted the call, or "unsafe". "score" is what the
+authorizer said of it; where that is not there, the command under `authorizer` in the policy is asked. The threshold is the
+lowest one at which a call that is not authorized passes with a probability of at most --max-risk.
+
+Exit codes: 0 there is a threshold; 1 none keeps the risk; 65 an example cannot be read, or they are too few; 74 the file
+cannot be opened; 78 the policy cannot be used"#;
 
 const VERIFY_EXAMPLES: &str = "Examples:
   framegate verify
@@ -264,10 +280,10 @@ gets a refusal with that reason, unless the policy lets calls be approved at a t
 
 Exit codes:
   0      the session ended cleanly
-  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example
+  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example; `calibrate`: no threshold keeps the risk
   2      the command line is wrong; `prove`: z3 is missing, or its answer cannot be read
   3      `prove`: neither a proof nor a counter-example was found
-  65     a line of a session given to `framegate explain`, a record, or a text given to `framegate scan` cannot be read
+  65     a line given to `framegate explain` or `calibrate`, a record, or a text given to `framegate scan` cannot be read
   70     a stream of the client or the server failed
   74     a file named on the command line cannot be opened or written
   78     the policy cannot be used, or none was given where one is required
@@ -678,9 +694,37 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     pub(crate) options: bool,
 
+    /// Run the programs that the policy asks; without it only what the session states of them is known
+    #[arg(long)]
+    pub(crate) run_programs: bool,
+
     /// The session, as JSON lines; `-` is stdin, and each decision is written before the next line is read
     #[arg(value_name = "EVENTS", default_value = "-")]
     pub(crate) events: PathBuf,
+}
+
+/// `framegate calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// The probability with which a call that is not authorized may pass, at most
+    #[arg(long, value_name = "SHARE", default_value = "0.1")]
+    pub(crate) max_risk: f64,
+
+    /// How certain that must be
+    #[arg(long, value_name = "SHARE", default_value = "0.95")]
+    pub(crate) confidence: f64,
+
+    /// The policy whose authorizer is asked about examples without a score
+    #[arg(long, value_name = "FILE", env = "FRAMEGATE_POLICY")]
+    pub(crate) policy: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The examples, as JSON lines; `-` is stdin
+    #[arg(value_name = "EXAMPLES")]
+    pub(crate) examples: PathBuf,
 }
 
 /// `framegate scan`.

@@ -166,6 +166,11 @@ impl CallLog {
         self
     }
 
+    /// Where the lines go.
+    pub(crate) fn stderr(&self) -> Stderr {
+        self.stderr.clone()
+    }
+
     /// There is no server behind this session: what comes is answered with the reason.
     pub(crate) fn without_server(&self) {
         self.has_no_server.store(true, Ordering::Relaxed);

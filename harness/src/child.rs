@@ -146,12 +146,27 @@ impl ServerCommand {
     /// # Errors
     /// [`StartError`].
     pub fn start(self) -> Result<Upstream, StartError> {
+        let Launched { from, to, process } = self.launch()?;
+        Ok(Upstream { port: Port::bytes(Growing::new(from), to), process: Some(process) })
+    }
+
+    /// The program's file.
+    ///
+    /// # Errors
+    /// [`StartError`]: it would not be started.
+    pub(crate) fn find(&self) -> Result<PathBuf, StartError> {
         let path = self.env.iter().rev().find(|(key, _)| key == "PATH").map(|(_, value)| value.clone());
         let path = path.or_else(|| std::env::var_os("PATH"));
         let program = resolve(&self.program, path.as_deref(), self.cwd.as_deref())?;
         if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
             return Err(StartError::Folder(cwd.clone()));
         }
+        Ok(program)
+    }
+
+    /// The same as [`ServerCommand::start`] with its streams as they are.
+    pub(crate) fn launch(self) -> Result<Launched, StartError> {
+        let program = self.find()?;
         let (their_in, our_in) = io::pipe()?;
         let (our_out, their_out) = io::pipe()?;
         let (our_err, their_err) = io::pipe()?;
@@ -164,18 +179,17 @@ impl ServerCommand {
         let tail = Tail::default();
         let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(our_err))?;
         let errors_read = tokio::spawn(pass_stderr(errors, self.stderr.clone(), tail.clone()));
-        let from = Growing::new(pipe::Receiver::from_owned_fd(OwnedFd::from(our_out))?);
-        let to = pipe::Sender::from_owned_fd(OwnedFd::from(our_in))?;
-        Ok(Upstream {
-            port: Port::bytes(from, to),
-            process: Some(Process {
+        Ok(Launched {
+            from: pipe::Receiver::from_owned_fd(OwnedFd::from(our_out))?,
+            to: pipe::Sender::from_owned_fd(OwnedFd::from(our_in))?,
+            process: Process {
                 child,
                 group: pid,
                 exited,
                 signalled: AtomicBool::new(false),
                 tail,
                 errors_read: Some(errors_read),
-            }),
+            },
         })
     }
 
@@ -204,6 +218,14 @@ impl ServerCommand {
         }
         command
     }
+}
+
+/// A process with its streams.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    pub(crate) from: pipe::Receiver,
+    pub(crate) to: pipe::Sender,
+    pub(crate) process: Process,
 }
 
 /// Something that answers: where its frames come from and go to, and how it is ended.

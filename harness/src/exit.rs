@@ -41,13 +41,13 @@ impl Exit {
         ("0", "the session ended cleanly"),
         (
             "1",
-            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example",
+            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example; `calibrate`: no threshold keeps the risk",
         ),
         ("2", "the command line is wrong; `prove`: z3 is missing, or its answer cannot be read"),
         ("3", "`prove`: neither a proof nor a counter-example was found"),
         (
             "65",
-            "a line of a session given to `framegate explain`, a record, or a text given to `framegate scan` cannot be read",
+            "a line given to `framegate explain` or `calibrate`, a record, or a text given to `framegate scan` cannot be read",
         ),
         ("70", "a stream of the client or the server failed"),
         ("74", "a file named on the command line cannot be opened or written"),

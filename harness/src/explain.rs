@@ -117,6 +117,7 @@ impl Player {
             Event::Messages(messages) => messages.into_iter().for_each(|message| self.session.add(message)),
             Event::Now(now) => self.world.set_now(now),
             Event::Paths(paths) => self.world.add_paths(paths),
+            Event::Programs(programs) => self.world.add_programs(programs),
             Event::Policy(_) | Event::PolicyText(_) => {
                 return Err("a session has one policy, and says so in its first line".to_owned());
             }
@@ -148,6 +149,7 @@ impl Player {
             Err(_) => unread.root(),
         };
         let (guard, session, world) = (&self.guard, &self.session, &self.world);
+        world.next_call();
         let receipt = self.ledger.step(&self.key, &mut |past| {
             let call = Call { tool: &tool, id: id.as_deref(), arguments };
             let mut decision = guard.decide(&call, session, past, world);

@@ -31,6 +31,10 @@ fn answer(result: &Value) -> String {
 }
 
 fn start(options: &[&str], with_context: bool) -> Session {
+    start_with(options, with_context, &[])
+}
+
+fn start_with(options: &[&str], with_context: bool, more: &[Value]) -> Session {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (record, context) = (path("record.db"), path("context.jsonl"));
@@ -39,11 +43,12 @@ fn start(options: &[&str], with_context: bool) -> Session {
         all.extend(["--context", &context]);
     }
     all.extend(options);
-    let script = json!([
+    let mut script = json!([
         tools(&[("pay", PAY), ("post", ANY), ("fetch", ANY)]),
         { "on": "resources/read", "reply": answer(&json!({ "contents": [{ "uri": "file:///a", "text": POISON }] })) },
         { "on": "prompts/get", "reply": answer(&json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": POISON } }] })) },
     ]);
+    script.as_array_mut().unwrap().extend(more.iter().cloned());
     let wrapper = framegate_tests::wrapper!();
     let start = Start { wrapper: &wrapper, policy: Some(POLICY), options: &all, script, files: &[] };
     let mut guarded = start.now();
@@ -153,5 +158,43 @@ fn what_a_resource_and_a_prompt_say_counts_as_output() {
         let (folder, _) = session.end();
         let said = framegate(&["replay"], &folder);
         assert!(said.contains("2 as recorded"), "{said}");
+    }
+}
+
+/// What reaches a model by no call's answer: the server's log, its own questions, what it completes.
+#[test]
+fn what_the_server_says_unasked_counts_as_output_and_supports_nothing() {
+    let notice = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": POISON } });
+    let asks = json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": { "message": POISON, "requestedSchema": { "type": "object" } } });
+    let done = answer(&json!({ "content": [] }));
+    let completes = json!({ "completion": { "values": [POISON] } });
+    for (script, frame, shown) in [
+        (
+            json!({ "on": "tools/call", "name": "fetch", "emit": [notice.to_string(), done] }),
+            call("2", "fetch", "{}"),
+            "unasked",
+        ),
+        (
+            json!({ "on": "tools/call", "name": "fetch", "emit": [asks.to_string(), done] }),
+            call("2", "fetch", "{}"),
+            "elicitation/create",
+        ),
+        (
+            json!({ "on": "completion/complete", "reply": answer(&completes) }),
+            json!({ "jsonrpc": "2.0", "id": 2, "method": "completion/complete", "params": {} }).to_string(),
+            "completion/complete",
+        ),
+    ] {
+        let mut session = start_with(&["--ask", "none"], true, &[script]);
+        session.user("look at this");
+        assert_eq!(session.outcome("1", "post", "{}").0, "sent", "{shown}");
+        session.guarded.send(&frame);
+        session.guarded.wait("2");
+        let (outcome, said) = session.outcome("3", "post", "{}");
+        assert_eq!(outcome, "ask", "{shown}: {said}");
+        assert!(said.contains(shown), "{shown}: {said}");
+        let (folder, _) = session.end();
+        let said = framegate(&["replay"], &folder);
+        assert!(said.contains("as recorded"), "{said}");
     }
 }

@@ -5,6 +5,7 @@ mod lists;
 mod macros;
 mod numbers;
 mod paths;
+mod programs;
 mod strings;
 mod texts;
 mod time;
@@ -29,6 +30,7 @@ pub static GROUPS: [(&str, &[Function]); 9] = [
     ("Conversions", convert::TABLE),
     ("Whole numbers and JSON", numbers::TABLE),
     ("Time", time::TABLE),
+    ("Programs", programs::TABLE),
 ];
 
 /// All functions, in the order of [`GROUPS`].

@@ -16,6 +16,8 @@ pub struct Reads {
     pub tested: BTreeSet<Vec<String>>,
     /// Roots of `within()` that are written out, or stand in a constant list.
     pub roots: BTreeSet<String>,
+    /// Programs that it asks.
+    pub programs: BTreeSet<String>,
 }
 
 pub(super) fn reads(root: &Node, constants: &[Vec<String>]) -> Reads {
@@ -48,10 +50,15 @@ fn visit(node: &Node, reads: &mut Reads) {
         }
         return;
     }
-    if let Kind::Call { function, args, .. } = &node.kind
-        && function.name == "within"
-    {
-        args.iter().skip(1).filter_map(Node::constant).for_each(|root| texts(root, &mut reads.roots));
+    if let Kind::Call { function, args, .. } = &node.kind {
+        let constants = args.iter().filter_map(Node::constant);
+        match function.name {
+            "program" => constants.for_each(|name| texts(name, &mut reads.programs)),
+            "within" => {
+                args.iter().skip(1).filter_map(Node::constant).for_each(|root| texts(root, &mut reads.roots));
+            }
+            _ => {}
+        }
     }
     node.each_child(&mut |child| visit(child, reads));
 }

@@ -1,6 +1,7 @@
 //! The variables of one call, as expressions read them. Each is made when it is first asked for.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cel::{self, Env, Expression, Failure};
@@ -8,6 +9,7 @@ use crate::facts::Facts;
 use crate::json::{Document, Value};
 use crate::messages::Conversation;
 use crate::policy::{BoundDefinition, Policy};
+use crate::program::{About, Asked, Said};
 use crate::schema::Schema;
 use crate::session::Session;
 use crate::state::View;
@@ -39,6 +41,8 @@ struct Lazy<'a> {
     texts: OnceCell<cel::Value<'a>>,
     conversation: OnceCell<Arc<Conversation>>,
     with_defaults: OnceCell<Option<Document>>,
+    /// Why a program said no, by its name.
+    objections: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> CallEnv<'a> {
@@ -75,6 +79,11 @@ impl<'a> CallEnv<'a> {
             cel::Value::list(strings.map(cel::Value::text))
         });
         texts.clone()
+    }
+
+    /// Why a program said no to this call, if it gave a reason.
+    pub(crate) fn objection(&self, program: &str) -> Option<String> {
+        self.lazy.objections.borrow().get(program).cloned()
     }
 
     fn said<'b>(&'b self, part: impl FnOnce(&'b Conversation) -> &'b str) -> cel::Value<'b> {
@@ -128,6 +137,21 @@ impl Env for CallEnv<'_> {
 
     fn world(&self) -> &dyn World {
         self.world
+    }
+
+    fn ask_program(&self, name: &str) -> Result<bool, Failure> {
+        let asked = Asked::new(name, self.tool, self.arguments, About::Call);
+        let answer = self.world.ask_program(&asked);
+        let answer = answer.map_err(|why| Failure::unknown(format!("the program `{name}`: {why}")))?;
+        if answer.said == Said::Allow(false) && !answer.reason.is_empty() {
+            self.lazy.objections.borrow_mut().insert(name.to_owned(), answer.reason);
+        }
+        match answer.said {
+            Said::Allow(allows) => Ok(allows),
+            Said::Score(_) => {
+                Err(Failure::unknown(format!("the program `{name}` gave a score where yes or no was asked")))
+            }
+        }
     }
 
     fn with_defaults<'b>(&'b self, arguments: cel::Value<'b>) -> Result<cel::Value<'b>, Failure> {

@@ -20,8 +20,15 @@ pub(crate) fn check(trail: &Trail<'_>, options: &Provenance, session: &Session, 
         let why = format!("the call has more than {VALUES_MAX} values that must be in the conversation");
         findings.push(unevaluated(why));
     }
-    for name in trail.values.iter().filter(|traced| traced.is_missing()).filter_map(|traced| traced.broke) {
-        findings.push(unevaluated(format!("the matcher `{name}` panicked")));
+    let mut broken: Vec<&str> = Vec::new();
+    for why in
+        trail.values.iter().filter(|traced| traced.is_missing()).filter_map(|traced| traced.broke.as_deref())
+    {
+        // One program for many values is broken once.
+        if !broken.contains(&why) {
+            broken.push(why);
+            findings.push(unevaluated(why.to_owned()));
+        }
     }
     let goes_to_a_person =
         |traced: &Traced<'_>| traced.by_tool.is_some() && options.tool_values == ToolValues::Ask;
@@ -36,7 +43,7 @@ pub(crate) fn check(trail: &Trail<'_>, options: &Provenance, session: &Session, 
     }
     let groups = grouped(&missing);
     for (ground, group) in groups {
-        let Some(reason) = told(&group, &nowhere(ground)) else { continue };
+        let Some(reason) = told(&group, &nowhere(&ground)) else { continue };
         let evidence =
             group.iter().filter_map(|traced| Some(traced.by_tool.as_ref()?.evidence(&traced.named.path)));
         findings.push(Finding {
@@ -50,19 +57,19 @@ pub(crate) fn check(trail: &Trail<'_>, options: &Provenance, session: &Session, 
 fn grouped<'t, 'a>(missing: &[&'t Traced<'a>]) -> Vec<(Ground, Vec<&'t Traced<'a>>)> {
     let mut groups: Vec<(Ground, Vec<&Traced<'a>>)> = Vec::new();
     for traced in missing {
-        let ground = traced.ground;
+        let ground = &traced.ground;
         let same = |(other, _): &&mut (Ground, Vec<_>)| {
             (other.from, other.last, other.otherwise) == (ground.from, ground.last, ground.otherwise)
         };
         match groups.iter_mut().find(same) {
             Some((_, group)) => group.push(traced),
-            None => groups.push((ground, vec![traced])),
+            None => groups.push((ground.clone(), vec![traced])),
         }
     }
     groups
 }
 
-fn nowhere(ground: Ground) -> String {
+fn nowhere(ground: &Ground) -> String {
     let whose = if ground.from == From::default() {
         "not in the conversation".to_owned()
     } else {

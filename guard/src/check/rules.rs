@@ -35,7 +35,8 @@ pub(super) fn reads_arguments(bound: &BoundRule) -> bool {
 }
 
 pub(super) fn reads_of_arguments(expression: &Expression) -> bool {
-    expression.reads().variables.iter().any(|name| OF_ARGUMENTS.contains(&name.as_str()))
+    let reads = expression.reads();
+    reads.variables.iter().any(|name| OF_ARGUMENTS.contains(&name.as_str())) || !reads.programs.is_empty()
 }
 
 fn conditions(bound: &BoundRule) -> impl Iterator<Item = &Expression> + Clone {
@@ -98,15 +99,18 @@ fn found(bound: &BoundRule, env: &CallEnv<'_>, held: Held) -> Option<Finding> {
     match held {
         Held::Holds => None,
         Held::Unknown(part, failure) => Some(met().unevaluated(&bound.rule.name, part, &failure)),
-        Held::Fails => Some(failed(bound, &met())),
+        Held::Fails => Some(failed(bound, env, &met())),
     }
 }
 
-fn failed(bound: &BoundRule, met: &Met) -> Finding {
+fn failed(bound: &BoundRule, env: &CallEnv<'_>, met: &Met) -> Finding {
     let rule = &bound.rule;
     let own = format!("`{}` does not hold", bound.that.source());
     let because = if rule.because.is_empty() { &own } else { &rule.because };
-    let finding = met.failed(&rule.name, rule.otherwise, because, rule.advice.clone());
+    let mut finding = met.failed(&rule.name, rule.otherwise, because, rule.advice.clone());
+    for said in bound.that.reads().programs.iter().filter_map(|program| env.objection(program)) {
+        finding.reason = format!("{} ({said})", finding.reason);
+    }
     // Without the author's words the model is told the rule's name and what it says, as ever.
     if rule.because.is_empty() { Finding { because: String::new(), ..finding } } else { finding }
 }

@@ -10,6 +10,7 @@ use crate::json::Value;
 use crate::messages::Role;
 use crate::policy::Provenance;
 use crate::policy::provenance::{Ground, Grounds, Instructions};
+use crate::program::{About, Asked, Said};
 use crate::rust_matcher::RustMatcher;
 use crate::session::{Kept, OutputKind, Session};
 
@@ -44,8 +45,8 @@ pub(crate) struct Traced<'a> {
     pub(crate) is_blank: bool,
     /// A fact says it, where facts count.
     pub(crate) is_fact: bool,
-    /// A matcher in Rust that panicked.
-    pub(crate) broke: Option<&'a str>,
+    /// Whoever says where a text names it gave no answer, and why.
+    pub(crate) broke: Option<String>,
 }
 
 /// All of them.
@@ -74,6 +75,7 @@ pub(crate) fn trail<'a>(env: &CallEnv<'a>, options: &Provenance, matchers: &'a [
                 trail.is_cut = true;
                 return trail;
             }
+            let ground = ground.clone();
             let look = Look { env, ground, matcher, tainted, users: &users, options };
             trail.values.push(look.trace(named));
         }
@@ -94,10 +96,10 @@ fn sought<'a>(
     };
     let is_rusts = |name: &str| own.iter().any(|matcher| matcher.argument == name);
     let by_policy = grounds.named.iter().filter(|(name, _)| !is_rusts(name));
-    let by_policy = by_policy.map(|(name, ground)| (of(name), *ground, None));
-    let by_rust = own.iter().map(|matcher| (of(&matcher.argument), matcher.ground, Some(*matcher)));
+    let by_policy = by_policy.map(|(name, ground)| (of(name), ground.clone(), None));
+    let by_rust = own.iter().map(|matcher| (of(&matcher.argument), matcher.ground.clone(), Some(*matcher)));
     let mut all: Vec<_> = by_policy.chain(by_rust).collect();
-    if let Some(ground) = grounds.others {
+    if let Some(ground) = grounds.others.clone() {
         let names = grounds.named.keys().chain(&grounds.free).map(String::as_str);
         let names: Vec<&str> = names.chain(own.iter().map(|matcher| matcher.argument.as_str())).collect();
         let mut others = values::all(env.arguments, env.schema);
@@ -173,7 +175,7 @@ impl<'a> Look<'a, '_> {
         let mut traced = Traced {
             is_blank: values::is_blank(named.value),
             is_fact: self.ground.from.facts && self.is_fact(&named),
-            ground: self.ground,
+            ground: self.ground.clone(),
             found: None,
             by_tool: None,
             broke: None,
@@ -186,7 +188,9 @@ impl<'a> Look<'a, '_> {
         let sought = Sought::new(&self.ground.matcher, traced.named.value);
         for kept in self.env.session.messages() {
             let Some(role) = kept.role() else { continue };
-            let is_servers = kept.origin().is_some_and(|origin| origin.kind == OutputKind::Server);
+            let is_servers = kept
+                .origin()
+                .is_some_and(|origin| matches!(origin.kind, OutputKind::Notice | OutputKind::Server));
             let counts = !is_servers && (role != Role::User || kept.number() >= since);
             let supports = self.ground.from.has(role) && counts;
             if !supports && (role != Role::Tool || traced.by_tool.is_some()) {
@@ -228,11 +232,35 @@ impl<'a> Look<'a, '_> {
         if traced.is_blank {
             return Vec::new();
         }
-        let Some(matcher) = self.matcher else { return kept.find(sought) };
-        matcher.find(kept.text(), traced.named.value).unwrap_or_else(|| {
-            traced.broke = Some(&matcher.name);
+        let text = kept.text();
+        let found = match (self.matcher, &self.ground.program) {
+            (None, None) => return kept.find(sought),
+            (Some(matcher), _) => {
+                let panicked = || format!("the matcher `{}` panicked", matcher.name);
+                matcher.find(text, traced.named.value).ok_or_else(panicked)
+            }
+            (None, Some(program)) => self.asked(program, text, &traced.named),
+        };
+        found.unwrap_or_else(|why| {
+            traced.broke = Some(why);
             Vec::new()
         })
+    }
+
+    /// All of the text, where the program says that it names the value.
+    fn asked(&self, program: &str, text: &str, named: &Named<'_>) -> Result<Vec<Range<usize>>, String> {
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let about = About::Value { argument: &named.path, value: named.value, text };
+        let asked = Asked::new(program, self.env.tool, self.env.arguments, about);
+        let answer =
+            self.env.world.ask_program(&asked).map_err(|why| format!("the program `{program}`: {why}"))?;
+        match answer.said {
+            Said::Allow(true) => Ok(std::iter::once(0..text.len()).collect()),
+            Said::Allow(false) => Ok(Vec::new()),
+            Said::Score(_) => Err(format!("the program `{program}` gave a score where yes or no was asked")),
+        }
     }
 
     fn taint(&self, place: &Place<'a>, role: Role) -> Option<Taint<'a>> {

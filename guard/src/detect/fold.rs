@@ -31,79 +31,151 @@ pub(super) struct Folded {
     pub(super) has_other: bool,
 }
 
-/// Folds a text.
-pub(super) fn fold(text: &str, letters: Letters) -> Folded {
-    let mut folded = Folded { mapped: Mapped::with_capacity(text.len()), has_l: false, has_other: false };
-    let mut rest = text;
-    let mut at = 0;
-    while !rest.is_empty() {
-        let plain = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-        let (ascii, other) = rest.split_at(plain);
-        folded.mapped.copy(ascii, at);
-        at += ascii.len();
-        let Some(character) = other.chars().next() else { break };
-        folded.add(character, at, letters);
-        at += character.len_utf8();
-        rest = text.get(at..).unwrap_or_default();
+/// What one character is folded to. It depends on nothing around it, so that it is looked up once for each character
+/// of a text: decomposing one and looking for what it looks like takes a microsecond.
+#[derive(Debug, Clone)]
+struct Fold {
+    as_what: As,
+    /// It was read as an `l` that may be an `i`.
+    has_l: bool,
+    /// It is a letter of another alphabet.
+    has_other: bool,
+}
+
+#[derive(Debug, Clone)]
+enum As {
+    /// Itself.
+    Same,
+    /// It shows nothing.
+    Nothing,
+    /// A mark: itself, unless a Latin letter stands before it.
+    Mark,
+    /// These.
+    Text(String),
+}
+
+/// What was looked up last, by the last bits of the character: a text has few characters that are not ASCII, however
+/// many of each. For one kind of [`Letters`].
+#[derive(Debug, Default)]
+pub(super) struct Known(Vec<Option<(char, Fold)>>);
+
+impl Known {
+    /// A power of two.
+    const SIZE: usize = 256;
+
+    fn fold(&mut self, character: char, letters: Letters) -> Option<&Fold> {
+        if self.0.is_empty() {
+            self.0.resize_with(Known::SIZE, || None);
+        }
+        let slot = self.0.get_mut(character as usize & (Known::SIZE - 1))?;
+        if slot.as_ref().is_none_or(|(known, _)| *known != character) {
+            *slot = Some((character, Fold::of(character, letters)));
+        }
+        slot.as_ref().map(|(_, fold)| fold)
     }
+}
+
+/// Folds a text.
+pub(super) fn fold(text: &str, letters: Letters, known: &mut Known) -> Folded {
+    let mut folded = Folded { mapped: Mapped::with_capacity(text.len()), has_l: false, has_other: false };
+    let bytes = text.as_bytes();
+    // What stays as it is, is copied in pieces: bytes before `copied` are in `folded`.
+    let (mut copied, mut at) = (0, 0);
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        at += rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+        let from = at..at + character.len_utf8();
+        at = from.end;
+        // Ideographs, kana, Hangul: nothing looks like them but their own.
+        if matches!(character, '\u{3041}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}') {
+            folded.has_other = true;
+            continue;
+        }
+        let Some(fold) = known.fold(character, letters) else { break };
+        folded.has_l |= fold.has_l;
+        folded.has_other |= fold.has_other;
+        if matches!(fold.as_what, As::Same) {
+            continue;
+        }
+        folded.mapped.copy(text.get(copied..from.start).unwrap_or_default(), copied);
+        copied = from.end;
+        match &fold.as_what {
+            As::Mark if !folded.ends_in_latin() => {
+                folded.mapped.copy(text.get(from.clone()).unwrap_or_default(), from.start)
+            }
+            As::Text(text) => folded.mapped.put(text, from),
+            As::Mark | As::Nothing | As::Same => {}
+        }
+    }
+    folded.mapped.copy(text.get(copied..).unwrap_or_default(), copied);
     folded
 }
 
 impl Folded {
-    fn add(&mut self, character: char, at: usize, letters: Letters) {
-        let from = at..at + character.len_utf8();
+    fn ends_in_latin(&self) -> bool {
+        self.mapped.text().bytes().last().is_some_and(|byte| byte.is_ascii_graphic() || byte == b' ')
+    }
+}
+
+impl Fold {
+    fn of(character: char, letters: Letters) -> Fold {
+        let text = |text: &str| Fold::plain(As::Text(text.to_owned()));
         match character {
-            // Ideographs, kana, Hangul: nothing looks like them but their own.
-            '\u{3041}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '、' | '。' => {
-                self.has_other = true;
-                self.mapped.put_char(character, from);
-            }
-            '‘' | '’' | 'ʼ' => self.mapped.put("'", from),
-            '“' | '”' | '„' => self.mapped.put("\"", from),
-            '\u{2010}'..='\u{2015}' => self.mapped.put("-", from),
-            '\u{2028}' | '\u{2029}' | '\u{85}' => self.mapped.put("\n", from),
-            '«' | '»' => self.mapped.put("\"", from),
-            '…' => self.mapped.put("...", from),
-            '•' | '·' => self.mapped.put("*", from),
+            '、' | '。' => Fold { has_other: true, ..Fold::plain(As::Same) },
+            '‘' | '’' | 'ʼ' => text("'"),
+            '“' | '”' | '„' => text("\""),
+            '\u{2010}'..='\u{2015}' => text("-"),
+            '\u{2028}' | '\u{2029}' | '\u{85}' => text("\n"),
+            '«' | '»' => text("\""),
+            '…' => text("..."),
+            '•' | '·' => text("*"),
             // Cyrillic and Greek, but for their marks: no compatibility forms, and their look-alikes are known.
             '\u{386}'..='\u{3ff}' | '\u{400}'..='\u{482}' | '\u{48a}'..='\u{52f}' => {
-                self.alphabet(character, from, letters)
+                Fold { has_other: true, ..Fold::alphabet(character, letters) }
             }
-            _ if is_invisible(character) => {}
-            _ if is_mark(character) => {
-                if !self.ends_in_latin() {
-                    self.mapped.put_char(character, from);
-                }
-            }
-            _ => self.letter(character, from, letters),
+            _ if is_invisible(character) => Fold::plain(As::Nothing),
+            _ if is_mark(character) => Fold::plain(As::Mark),
+            _ => Fold::letter(character, letters),
         }
     }
 
-    fn alphabet(&mut self, character: char, from: std::ops::Range<usize>, letters: Letters) {
-        self.has_other = true;
+    fn plain(as_what: As) -> Fold {
+        Fold { as_what, has_l: false, has_other: false }
+    }
+
+    fn text(character: char, text: String) -> Fold {
+        let is_same = text.chars().eq([character]);
+        Fold::plain(if is_same { As::Same } else { As::Text(text) })
+    }
+
+    /// What is read as an `l`.
+    fn small_l(letters: Letters) -> Fold {
+        let letter = if letters == Letters::LatinI { "i" } else { "l" };
+        Fold { has_l: true, ..Fold::plain(As::Text(letter.to_owned())) }
+    }
+
+    fn alphabet(character: char, letters: Letters) -> Fold {
         let latin = crate::text::latin(character);
         if letters != Letters::Own && latin.is_ascii() {
-            return self.mapped.put_char(latin, from);
+            return Fold::text(character, latin.into());
         }
         if letters == Letters::Own {
             // One for one; the rare capital that has two small letters stays.
             let mut small = character.to_lowercase();
             let small = small.next().filter(|_| small.next().is_none()).unwrap_or(character);
-            return self.mapped.put_char(if small == 'ё' { 'е' } else { small }, from);
+            return Fold::text(character, if small == 'ё' { 'е' } else { small }.into());
         }
         // The letters of Russian that have no look-alike are the most of a Russian text.
         let is_common = matches!(character, '\u{410}'..='\u{44f}');
         match Some(character).filter(|_| !is_common).and_then(|c| look(c.encode_utf8(&mut [0; 4]))) {
-            Some('l') => {
-                self.has_l = true;
-                self.mapped.put(if letters == Letters::LatinI { "i" } else { "l" }, from);
-            }
-            Some(letter) => self.mapped.put_char(letter, from),
-            None => self.mapped.put_char(character, from),
+            Some('l') => Fold::small_l(letters),
+            Some(letter) => Fold::text(character, letter.into()),
+            None => Fold::plain(As::Same),
         }
     }
 
-    fn letter(&mut self, character: char, from: std::ops::Range<usize>, letters: Letters) {
+    fn letter(character: char, letters: Letters) -> Fold {
         let mut ascii = String::new();
         let mut is_ascii = true;
         decompose_compatible(character, |part| match part {
@@ -112,34 +184,25 @@ impl Folded {
             _ => is_ascii = false,
         });
         if is_ascii && !ascii.is_empty() {
-            return self.mapped.put(&ascii, from);
+            return Fold::text(character, ascii);
         }
         if let Some(latin) = latin_letter(character) {
-            return self.mapped.put(latin, from);
+            return Fold::text(character, latin.to_owned());
         }
+        let has_other = character.is_alphabetic();
         let same: String = std::iter::once(character).nfkc().take(EXPANSION_MAX + 1).collect();
         if same.chars().nth(EXPANSION_MAX).is_some() {
-            self.has_other |= character.is_alphabetic();
-            return self.mapped.put_char(character, from);
+            return Fold { has_other, ..Fold::plain(As::Same) };
         }
         if letters == Letters::Own {
-            self.has_other |= character.is_alphabetic();
-            return self.mapped.put(&same, from);
+            return Fold { has_other, ..Fold::text(character, same) };
         }
-        match look(&same) {
-            Some('l') if !is_small_l(character) => {
-                self.has_l = true;
-                let letter = if letters == Letters::LatinI { "i" } else { "l" };
-                self.mapped.put(letter, from);
-            }
-            Some(letter) => self.mapped.put_char(letter, from),
-            None => self.mapped.put(&same, from),
-        }
-        self.has_other |= character.is_alphabetic();
-    }
-
-    fn ends_in_latin(&self) -> bool {
-        self.mapped.text().bytes().last().is_some_and(|byte| byte.is_ascii_graphic() || byte == b' ')
+        let fold = match look(&same) {
+            Some('l') if !is_small_l(character) => Fold::small_l(letters),
+            Some(letter) => Fold::text(character, letter.into()),
+            None => Fold::text(character, same),
+        };
+        Fold { has_other, ..fold }
     }
 }
 
@@ -200,18 +263,19 @@ fn is_mark(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXPANSION_MAX, Letters, fold};
+    use super::{EXPANSION_MAX, Known, Letters, fold};
 
     #[test]
     fn a_long_ligature_stays_itself_and_a_short_one_is_read() {
         for letters in [Letters::Latin, Letters::LatinI, Letters::Own] {
             let text = "\u{fdfa}".repeat(3) + "ig";
-            let folded = fold(&text, letters);
+            let mut known = Known::default();
+            let folded = fold(&text, letters, &mut known);
             assert_eq!(folded.mapped.text(), text);
             assert_eq!(folded.mapped.original(3..6), 3..6);
             // Four letters, and eight.
-            assert_eq!(fold("\u{fdf2}", letters).mapped.text().chars().count(), EXPANSION_MAX);
-            assert_eq!(fold("\u{fdfb}", letters).mapped.text(), "\u{fdfb}");
+            assert_eq!(fold("\u{fdf2}", letters, &mut known).mapped.text().chars().count(), EXPANSION_MAX);
+            assert_eq!(fold("\u{fdfb}", letters, &mut known).mapped.text(), "\u{fdfb}");
         }
     }
 }

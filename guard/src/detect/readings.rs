@@ -43,7 +43,7 @@ fn hidden_text(text: &str, original: Original<'_>, depth: usize, search: &mut Se
 
 /// Sentences with characters outside ASCII, folded.
 fn foreign(text: &str, reading: Reading, original: Original<'_>, depth: usize, search: &mut Search) {
-    let latin = fold(text, Letters::Latin);
+    let latin = fold(text, Letters::Latin, search.known(Letters::Latin));
     let place = |span: Range<usize>| original(latin.mapped.original(span));
     let shown = reading.or(if latin.mapped.text() == text { Reading::Written } else { Reading::Folded });
     let view = View { text: latin.mapped.text(), reading: shown, scripts: Scripts::Latin, original: &place };
@@ -53,7 +53,7 @@ fn foreign(text: &str, reading: Reading, original: Original<'_>, depth: usize, s
         [(Letters::LatinI, Scripts::Latin, latin.has_l), (Letters::Own, Scripts::Others, latin.has_other)]
     {
         if wanted {
-            let folded = fold(text, letters);
+            let folded = fold(text, letters, search.known(letters));
             let place = |span: Range<usize>| original(folded.mapped.original(span));
             let shown =
                 reading.or(if folded.mapped.text() == text { Reading::Written } else { Reading::Folded });

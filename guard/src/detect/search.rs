@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::class::Class;
+use super::fold::{Known, Letters};
 use super::lexicon::Script;
 use super::tables::{LEET, ROT13, TABLES, Words};
 use super::vocabulary::Word;
@@ -80,57 +82,33 @@ impl Open {
         self.words |= lists;
         self.is_long |= word.length >= LONG_BYTES;
         self.is_foreign |= !word.is_ascii;
-        self.singles = (self.singles + 1) * usize::from(word.length == 1);
-        self.singles_most = self.singles_most.max(self.singles);
-        self.groups = (self.groups + 1) * usize::from(word.length == 2 || word.length == 8);
-        self.groups_most = self.groups_most.max(self.groups);
-    }
-
-    /// A byte that is no word's, with a meaning of its own.
-    fn mark(&mut self, mark: Mark, text: &[u8], at: usize) {
-        match mark {
-            Mark::Emphasis => {
-                self.has_marks = true;
-                let is_word =
-                    |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric);
-                let length = text
-                    .get(at..)
-                    .unwrap_or_default()
-                    .iter()
-                    .take(3)
-                    .take_while(|byte| **byte == b'*')
-                    .count();
-                self.has_escapes |= length > 0 && is_word(at.checked_sub(1)) && is_word(Some(at + length));
+        match word.length {
+            1 => {
+                self.singles += 1;
+                self.singles_most = self.singles_most.max(self.singles);
+                self.groups = 0;
             }
-            Mark::Escape => {
-                self.has_marks = true;
-                self.has_escapes |= unwrap::is_escape(text, at);
+            2 | 8 => {
+                self.groups += 1;
+                self.groups_most = self.groups_most.max(self.groups);
+                self.singles = 0;
             }
-            Mark::None | Mark::Space => {}
+            _ => (self.singles, self.groups) = (0, 0),
         }
     }
-}
 
-/// What a byte between words may mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    /// Nothing.
-    None,
-    /// A sentence may end before it.
-    Space,
-    /// Emphasis.
-    Emphasis,
-    /// A tag, an entity, an escape.
-    Escape,
-}
+    fn emphasis(&mut self, text: &[u8], at: usize) {
+        self.has_marks = true;
+        let is_word =
+            |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric);
+        let marks = text.get(at..).unwrap_or_default().iter().take(3);
+        let length = marks.take_while(|byte| **byte == b'*').count();
+        self.has_escapes |= length > 0 && is_word(at.checked_sub(1)) && is_word(Some(at + length));
+    }
 
-#[inline]
-fn mark(byte: u8) -> Mark {
-    match byte {
-        b' ' | b'\t' | b'\r' | b'\n' => Mark::Space,
-        b'*' | b'_' | b'~' | b'`' => Mark::Emphasis,
-        b'&' | b'%' | b'\\' | b'<' | b'=' => Mark::Escape,
-        _ => Mark::None,
+    fn escape(&mut self, text: &[u8], at: usize) {
+        self.has_marks = true;
+        self.has_escapes |= unwrap::is_escape(text, at);
     }
 }
 
@@ -142,6 +120,8 @@ pub(super) struct Search {
     budget: usize,
     work: usize,
     is_complete: bool,
+    /// What characters are folded to, for each of [`Letters`].
+    known: [Known; 3],
     /// Kept when somebody asks what was read.
     readings: Option<Vec<Reread>>,
 }
@@ -157,7 +137,18 @@ pub(super) struct View<'a> {
 impl Search {
     pub(super) fn new(looking: Looking, bytes: usize) -> Search {
         let work = WORK_BASE.saturating_add(bytes.saturating_mul(WORK_PER_BYTE));
-        Search { looking, found: Vec::new(), budget: work, work, is_complete: true, readings: None }
+        let (found, known) = (Vec::new(), Default::default());
+        Search { looking, found, budget: work, work, is_complete: true, known, readings: None }
+    }
+
+    /// What characters were folded to before.
+    pub(super) fn known(&mut self, letters: Letters) -> &mut Known {
+        let [latin, latin_i, own] = &mut self.known;
+        match letters {
+            Letters::Latin => latin,
+            Letters::LatinI => latin_i,
+            Letters::Own => own,
+        }
     }
 
     /// Keeps what is read.
@@ -199,7 +190,8 @@ impl Search {
         let mut open = Open::at(0);
         let mut at = 0;
         while let Some(byte) = bytes.get(at).copied() {
-            if byte.is_ascii_alphanumeric() || !byte.is_ascii() {
+            let class = Class::of(byte);
+            if class == Class::Word {
                 let word = Word::at(bytes, at);
                 open.word(word, vocabulary.lists(word));
                 at += word.length;
@@ -216,18 +208,24 @@ impl Search {
                 at += usize::from(bytes.get(at) == Some(&b' '));
                 continue;
             }
-            let mark = mark(byte);
             at += 1;
-            if mark == Mark::None {
-                continue;
-            }
-            open.mark(mark, bytes, at - 1);
-            if mark == Mark::Space && sentence::ends_before(bytes, at) {
-                self.close(view, open, at, leads);
-                open = Open::at(at);
-                if !self.is_complete {
-                    return;
+            match class {
+                Class::Emphasis => open.emphasis(bytes, at - 1),
+                Class::Escape => open.escape(bytes, at - 1),
+                Class::Space | Class::Line if sentence::ends_at_space(bytes, at) => {
+                    self.close(view, open, at, leads);
+                    open = Open::at(at);
+                    if !self.is_complete {
+                        return;
+                    }
                 }
+                // Behind a space that ends nothing another one does not either.
+                Class::Space => {
+                    while bytes.get(at) == Some(&b' ') {
+                        at += 1;
+                    }
+                }
+                Class::Line | Class::None | Class::Word => {}
             }
         }
         self.close(view, open, bytes.len(), leads);
@@ -281,9 +279,8 @@ impl Search {
         if words == 0 {
             return was_tried;
         }
-        let tables = &*TABLES;
-        for (ready, needs) in tables.rules.iter().zip(&tables.needs) {
-            if needs & !words != 0 || !ready.counts(self.looking) || !view.scripts.includes(ready.script) {
+        for ready in TABLES.candidates(words) {
+            if !ready.counts(self.looking) || !view.scripts.includes(ready.script) {
                 continue;
             }
             let Some(sentence) = view.text.get(at.clone()) else { return was_tried };

@@ -20,6 +20,8 @@ pub(super) const LEET: Words = 1 << 126;
 const LISTS_MAX: usize = 110;
 /// Languages: a bit each, so that a word that two of them share shows a sentence to both and to no third.
 const LANGUAGES_MAX: usize = 16;
+/// Rules of all languages: a bit each.
+const RULES_MAX: usize = 256;
 
 /// Ready to search.
 pub(super) struct Tables {
@@ -29,9 +31,57 @@ pub(super) struct Tables {
     /// language counts as not read.
     pub(super) unspaced: Option<AhoCorasick>,
     pub(super) unspaced_lists: Vec<Words>,
-    pub(super) rules: Vec<Ready>,
-    /// What each of `rules` needs, for itself: most sentences are done with when these are compared.
-    pub(super) needs: Vec<Words>,
+    rules: Vec<Ready>,
+    /// For each list the rules that are looked at where it has a word: each rule at the rarest list that it needs. Most
+    /// sentences are done with here.
+    by_list: Vec<RuleSet>,
+}
+
+/// A bit for each rule.
+type RuleSet = [u64; RULES_MAX / 64];
+
+impl Tables {
+    /// The rules whose lists all have a word in the sentence, in their order.
+    #[inline]
+    pub(super) fn candidates(&self, words: Words) -> impl Iterator<Item = &Ready> {
+        let mut set: RuleSet = [0; RULES_MAX / 64];
+        let mut lists = words;
+        while lists != 0 {
+            let list = lists.trailing_zeros() as usize;
+            lists &= lists - 1;
+            for (all, of_list) in set.iter_mut().zip(self.by_list.get(list).into_iter().flatten()) {
+                *all |= of_list;
+            }
+        }
+        let numbers = set.into_iter().enumerate().flat_map(|(part, mut bits)| {
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(part * 64 + bit)
+            })
+        });
+        numbers.filter_map(|rule| self.rules.get(rule)).filter(move |ready| ready.needs & !words == 0)
+    }
+}
+
+/// Each rule under the list that the fewest rules need.
+fn by_list(rules: &[Ready]) -> Vec<RuleSet> {
+    let bits = |needs: Words| (0..Words::BITS).filter(move |bit| needs >> bit & 1 == 1);
+    let mut counts = [0_usize; Words::BITS as usize];
+    for bit in rules.iter().flat_map(|ready| bits(ready.needs)) {
+        if let Some(count) = counts.get_mut(bit as usize) {
+            *count += 1;
+        }
+    }
+    let mut by_list = vec![[0; RULES_MAX / 64]; Words::BITS as usize];
+    for (number, ready) in rules.iter().enumerate() {
+        let rarest = bits(ready.needs).min_by_key(|bit| counts.get(*bit as usize));
+        let part = rarest.and_then(|bit| by_list.get_mut(bit as usize)?.get_mut(number / 64));
+        if let Some(part) = part {
+            *part |= 1 << (number % 64);
+        }
+    }
+    by_list
 }
 
 /// A rule, ready.
@@ -108,8 +158,11 @@ pub(super) fn build() -> (Tables, Vec<String>) {
     let (unspaced, unspaced_lists): (Vec<String>, Vec<Words>) = building.unspaced.into_iter().unzip();
     let unspaced = AhoCorasick::new(unspaced).map_err(|error| building.wrong.push(error.to_string())).ok();
     let vocabulary = Vocabulary::new(&building.words);
-    let needs = building.rules.iter().map(|ready| ready.needs).collect();
-    (Tables { vocabulary, unspaced, unspaced_lists, rules: building.rules, needs }, building.wrong)
+    if building.rules.len() > RULES_MAX {
+        building.wrong.push(format!("{} rules, at most {RULES_MAX}", building.rules.len()));
+    }
+    let by_list = by_list(&building.rules);
+    (Tables { vocabulary, unspaced, unspaced_lists, rules: building.rules, by_list }, building.wrong)
 }
 
 #[derive(Default)]

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::fold::{Letters, fold};
+use super::fold::{Known, Letters, fold};
 use super::{
     Kind, Looking, PASSAGES_MAX, SENTENCE_BYTES_MAX, WORK_BASE, WORK_PER_BYTE, explain, scan, tables,
 };
@@ -138,7 +138,7 @@ proptest! {
 
     #[test]
     fn folding_never_moves_a_span(text in any_text(), own: bool) {
-        let folded = fold(&text, if own { Letters::Own } else { Letters::Latin });
+        let folded = fold(&text, if own { Letters::Own } else { Letters::Latin }, &mut Known::default());
         let mut last = 0;
         for (at, character) in folded.mapped.text().char_indices() {
             let place = folded.mapped.original(at..at + character.len_utf8());

@@ -60,6 +60,23 @@ pub(super) fn is_escape(text: &[u8], at: usize) -> bool {
     }
 }
 
+/// Whether anything that is taken off begins with this byte.
+fn may_wrap(byte: &u8) -> bool {
+    /// Looked up: it is asked of every byte.
+    const MARKS: [bool; 256] = {
+        let (mut marks, mut at) = ([false; 256], 0);
+        while at < 256 {
+            #[expect(clippy::indexing_slicing, reason = "checked by the compiler")]
+            {
+                marks[at] = matches!(at as u8, b'&' | b'%' | b'=' | b'\\' | b'<' | b'*' | b'~' | b'`' | b'_');
+            }
+            at += 1;
+        }
+        marks
+    };
+    MARKS.get(usize::from(*byte)).copied().unwrap_or_default()
+}
+
 struct Unwrapping<'a> {
     text: &'a str,
     at: usize,
@@ -72,14 +89,15 @@ impl Unwrapping<'_> {
     fn run(&mut self) {
         let bytes = self.text.as_bytes();
         let mut copied = 0;
-        while let Some(byte) = bytes.get(self.at).copied() {
-            let token = match byte {
+        while let Some(skip) = bytes.get(self.at..).and_then(|rest| rest.iter().position(may_wrap)) {
+            self.at += skip;
+            let token = match bytes.get(self.at).copied().unwrap_or_default() {
                 b'&' => entity(self.rest()),
                 b'%' => hex_bytes(self.rest(), "%"),
                 b'=' => hex_bytes(self.rest(), "=").filter(|(text, _)| !text.is_ascii()),
                 b'\\' => escape(self.rest()),
                 b'<' => tag(self.rest()),
-                b'*' | b'~' | b'`' | b'_' => self.emphasis(byte),
+                byte @ (b'*' | b'~' | b'`' | b'_') => self.emphasis(byte),
                 _ => None,
             };
             let Some((piece, length)) = token else {

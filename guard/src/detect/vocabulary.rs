@@ -15,7 +15,9 @@ const EACH: u64 = 0x0101_0101_0101_0101;
 /// The words of all lists.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
-    /// A bit for each key's hash: most words are in no list, and leave here.
+    /// A bit for each beginning of four bytes: most words are in no list, and leave here.
+    beginnings: Vec<u64>,
+    /// A bit for each key's hash: where most of the others leave.
     filter: Vec<u64>,
     /// Open addressing; a power of two, at most half full.
     slots: Vec<(u64, Words)>,
@@ -71,6 +73,12 @@ impl Word {
         mix(self.head, self.length.min(255) as u64)
     }
 
+    /// The first four bytes, mixed: a word has them in common with its stem.
+    #[inline]
+    fn beginning(self) -> u64 {
+        (self.head & 0xffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48
+    }
+
     #[inline]
     fn stem(self) -> Option<u64> {
         let bytes = if self.head & 0x80 == 0 { STEM_BYTES } else { WORD_BYTES };
@@ -102,9 +110,17 @@ fn mix(head: u64, length: u64) -> u64 {
 impl Vocabulary {
     pub(super) fn new(words: &[(String, bool, Words)]) -> Vocabulary {
         let size = (words.len() * 2).next_power_of_two().max(2);
-        let mut made = Vocabulary { filter: vec![0; FILTER_WORDS], slots: vec![(0, 0); size] };
+        let mut made = Vocabulary {
+            beginnings: vec![0; FILTER_WORDS],
+            filter: vec![0; FILTER_WORDS],
+            slots: vec![(0, 0); size],
+        };
         for (word, is_stem, lists) in words {
             let word = Word::at(word.as_bytes(), 0);
+            let beginning = word.beginning();
+            if let Some(bits) = made.beginnings.get_mut(beginning as usize / 64 % FILTER_WORDS) {
+                *bits |= 1 << (beginning % 64);
+            }
             made.add(if *is_stem { word.stem().unwrap_or(word.whole()) } else { word.whole() }, *lists);
         }
         made
@@ -130,6 +146,12 @@ impl Vocabulary {
     /// The lists in which the word may stand.
     #[inline]
     pub(super) fn lists(&self, word: Word) -> Words {
+        let beginning = word.beginning();
+        let bits = self.beginnings.get(beginning as usize / 64 % FILTER_WORDS).copied().unwrap_or(0);
+        if bits >> (beginning % 64) & 1 == 0 { 0 } else { self.listed(word) }
+    }
+
+    fn listed(&self, word: Word) -> Words {
         let whole = self.find(word.whole());
         word.stem().map_or(whole, |stem| whole | self.find(stem))
     }

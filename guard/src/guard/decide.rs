@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::{Call, Guard};
+use crate::authorize::InRust;
 use crate::catalogue::Tool;
 use crate::check::arguments::{self, Checked};
 use crate::check::env::CallEnv;
 use crate::check::provenance::{self, Input};
 use crate::check::purse::Purse;
-use crate::check::{confirmed, followed, grounded, injected, instructions, once, rules, state, tool_values};
+use crate::check::{
+    authorized, confirmed, followed, grounded, injected, instructions, once, rules, state, tool_values,
+};
 use crate::decision::{APPROVAL, Decision};
 use crate::finding::{Effect, Finding, NextStep};
 use crate::json::{Document, Value};
@@ -36,7 +39,7 @@ const POLICY_FITS: &str = "policy_fits";
 const IN_ERROR: &str = "the policy is in error, so nothing can be told for certain: ";
 
 /// The guard's own checks: no rule may be called like one.
-pub(crate) const CHECKS: [&str; 15] = [
+pub(crate) const CHECKS: [&str; 16] = [
     state::OVERFLOW,
     KNOWN_TOOL,
     TOOL_CERTAIN,
@@ -51,6 +54,7 @@ pub(crate) const CHECKS: [&str; 15] = [
     followed::NAME,
     once::NAME,
     confirmed::NAME,
+    authorized::NAME,
     APPROVAL,
 ];
 
@@ -93,7 +97,8 @@ impl Guard {
         past: &Snapshot<'_>,
         world: &dyn World,
     ) -> Decision {
-        let recorded = Recorded::new(world);
+        let in_rust = self.authorizer.as_deref().map(|authorizer| InRust { authorizer, inner: world });
+        let recorded = Recorded::new(in_rust.as_ref().map_or(world, |in_rust| in_rust));
         let mut judged = Judged::default();
         self.judge(call, session, past, &recorded, &mut judged);
         let Judged { mut findings, coerced, missing, made_as, state, transition } = judged;
@@ -213,6 +218,7 @@ impl Guard {
             let input = RuleInput { server, tool, arguments: decided, facts, session, world };
             let named = self.rust_rules.iter().filter(|rule| rule.names(server, tool));
             findings.extend(named.filter_map(|rule| rule.judge(&input)));
+            authorized::check(&env, options, self.policy.authorizer(), findings);
         }
         judged.transition = self.by_praxiom(call.tool, decided, past, findings);
         judged.made_as = made_as;

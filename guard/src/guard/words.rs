@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Guard;
+use super::told::told;
 use crate::call_shape::CallShape;
 use crate::decision::Decision;
 use crate::definition::{CheckInfo, Definition, Edit, in_deciding_order, rules_text, show_rules};
@@ -63,7 +64,7 @@ impl Guard {
     #[must_use]
     pub fn show_rules(&self, tools: Value<'_>) -> Vec<Edit> {
         let rules = |tool: &str| match self.shows_rules_of(tool) {
-            true => self.checks_of(tool),
+            true => self.told_of(tool),
             false => Vec::new(),
         };
         show_rules(tools, &self.language, rules)
@@ -81,7 +82,7 @@ impl Guard {
             None => definition.get("inputSchema").unwrap_or(none.root()),
         };
         let description = definition.get("description").and_then(Value::as_str).unwrap_or_default();
-        let rules = rules_text(&self.language, &self.checks_of(tool));
+        let rules = rules_text(&self.language, &self.told_of(tool));
         Some(Definition { name: tool, description, schema }.json(shape, rules.as_deref()))
     }
 
@@ -96,7 +97,14 @@ impl Guard {
         rules.filter(|rule| !rule.effects.is_empty()).cloned().collect()
     }
 
-    /// The checks that a tool's calls pass through, in deciding order.
+    /// What a model is told of: where values must come from, then the rules; what denies first.
+    fn told_of(&self, tool: &str) -> Vec<CheckInfo> {
+        let options = self.options(tool);
+        let own = options.iter().flat_map(|options| told(&options.provenance));
+        in_deciding_order(own.chain(self.checks_of(tool)).collect())
+    }
+
+    /// The rules that a tool's calls pass through, in deciding order.
     #[must_use]
     pub fn checks_of(&self, tool: &str) -> Vec<CheckInfo> {
         let bound = match self.tool(tool) {

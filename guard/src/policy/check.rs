@@ -10,6 +10,7 @@ use super::locate::Cel;
 use super::merge::{Entries, Entry, Set, Setting};
 use super::methods::{MethodEntry, Methods, Passage, Ruling};
 use super::problem::{PolicyErrors, Severity, Source, sort};
+use super::programs::{self, RawPrograms};
 use super::provenance::{self, RawContext};
 use super::raw::{File, RawFact, RawPassage, RawRule, ReadFile};
 use super::read::{At, Reader, quoted};
@@ -82,6 +83,8 @@ impl Checker<'_, '_> {
         let properties = self.properties(file.properties, &scopes.call);
         let raw = file.rules.into_iter().chain(allowances.iter().map(allowance_rule)).collect();
         let rules = self.rules(raw, &scopes, &machine, &invariants);
+        programs::check_names(self.reader, &file.programs, &tools, (&rules, &definitions));
+        let RawPrograms { authorizer, programs } = file.programs;
         let reads_said =
             provenance::reads_said(rules.iter().map(Arc::as_ref), definitions.iter().map(Arc::as_ref));
         Inner {
@@ -118,6 +121,8 @@ impl Checker<'_, '_> {
             names,
             secrets,
             secrets_asked,
+            authorizer,
+            programs: programs.into_iter().map(|(name, program)| (name, program.value)).collect(),
         }
     }
 
@@ -377,6 +382,10 @@ impl Checker<'_, '_> {
                 RawPassage::Pass => Passage::Pass,
                 RawPassage::Ruled { that, otherwise, because } => {
                     let Some(that) = self.condition(that, scope) else { continue };
+                    if !that.expression.reads().programs.is_empty() {
+                        let message = "programs are asked about calls, not about other requests";
+                        self.reader.error(&that.cel.span, message);
+                    }
                     Passage::Ruled(Box::new(Ruling { that, otherwise, because }))
                 }
             };

@@ -9,7 +9,7 @@ use super::options::{
     Approve, Arguments, AskField, Definitions, InvisibleBy, Missing, Mode, Remember, Schema, ToolOptions,
     Undeclared,
 };
-use super::provenance::{Confirm, Grounds, Instructions, Needs, Provenance, Request, ToolValues};
+use super::provenance::{Confirm, Ground, Grounds, Instructions, Needs, Provenance, Request, ToolValues};
 use super::states::Allowance;
 
 /// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
@@ -17,6 +17,7 @@ use super::states::Allowance;
 pub(crate) enum Set {
     Approve(Approve),
     Arguments(Arguments),
+    Authorize(bool),
     AskEmpty(bool),
     AskFields(BTreeMap<String, AskField>),
     AskMessage(String),
@@ -47,6 +48,7 @@ impl Set {
         match self {
             Set::Approve(value) => options.approve = *value,
             Set::Arguments(value) => options.arguments = *value,
+            Set::Authorize(value) => provenance.authorize = *value,
             Set::AskEmpty(value) => options.ask.empty_is_missing = *value,
             Set::AskFields(value) => options.ask.fields.clone_from(value),
             Set::AskMessage(value) => options.ask.message = Some(value.clone()),
@@ -202,6 +204,24 @@ impl Entries {
             Set::Limit(allowance) | Set::Budget(allowance) => Some(allowance),
             _ => None,
         })
+    }
+
+    /// Every `ground` of an argument, and where it stands.
+    pub(crate) fn grounds(&self) -> impl Iterator<Item = (&Ground, Range<usize>)> {
+        let settings = self.entries.iter().flat_map(|entry| &entry.settings);
+        let set = settings.filter_map(|setting| match &setting.value {
+            Set::Ground(grounds) => Some((grounds, setting.span.clone())),
+            _ => None,
+        });
+        let all = std::iter::once((&self.defaults.provenance.ground, 0..0)).chain(set);
+        all.flat_map(|(grounds, span)| grounds.all().map(move |ground| (ground, span.clone())))
+    }
+
+    /// Where `authorize: true` stands first.
+    pub(crate) fn authorize(&self) -> Option<Range<usize>> {
+        let mut settings = self.entries.iter().flat_map(|entry| &entry.settings);
+        let set = settings.find(|setting| setting.value == Set::Authorize(true));
+        set.map(|setting| setting.span.clone()).or_else(|| self.defaults.provenance.authorize.then_some(0..0))
     }
 
     /// Every `confirm` that is set.

@@ -58,10 +58,12 @@ impl From {
 }
 
 /// How and where the value of an argument must stand in the conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ground {
     /// What counts as the value being written there.
     pub matcher: Matcher,
+    /// The program that says it instead.
+    pub program: Option<Arc<str>>,
     /// Whose words count.
     pub from: From,
     /// Of the user's messages only the last so many count.
@@ -211,6 +213,8 @@ pub struct Provenance {
     pub request: Option<Request>,
     /// What the user says near instruction-like text, as where a page was pasted, supports no value unasked.
     pub scan_user: bool,
+    /// The authorizer is asked.
+    pub authorize: bool,
 }
 
 impl Provenance {
@@ -227,7 +231,7 @@ impl Provenance {
     /// Whether a decision depends on what tools said.
     #[must_use]
     pub fn reads_outputs(&self) -> bool {
-        !self.ground.is_empty() || self.scans()
+        !self.ground.is_empty() || self.scans() || self.authorize
     }
 
     /// Whether a decision depends on instruction-like text in what tools said.
@@ -262,6 +266,7 @@ impl Provenance {
             ("ground", is_ground),
             ("confirm", self.confirm.is_some()),
             ("require_request", self.request.is_some()),
+            ("authorize", self.authorize),
         ];
         needs.into_iter().filter_map(|(key, needs)| needs.then_some(key))
     }

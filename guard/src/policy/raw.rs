@@ -12,6 +12,7 @@ use super::merge::{Set, Setting};
 use super::options::{
     Approve, Arguments, Definitions, Invisible, InvisibleBy, Mode, Remember, Schema, Undeclared,
 };
+use super::programs::RawPrograms;
 use super::properties::RawProperty;
 use super::provenance::{self, RawContext};
 use super::read::{At, Fields, Keys, Reader};
@@ -46,7 +47,6 @@ const OPTIONS: &[&str] = &[
 ];
 /// Those of them that may stand at the top of the file too.
 const AT_THE_TOP: [&str; 5] = ["arguments", "undeclared", "invisible", "approve", "definitions"];
-const LATER_OPTIONS: &[&str] = &["authorize"];
 const FILE: Keys = Keys {
     what: "a policy",
     known: &[
@@ -71,20 +71,21 @@ const FILE: Keys = Keys {
         "methods",
         "server_requests",
         "secrets",
+        "authorizer",
+        "programs",
         "state",
         "invariants",
         "properties",
     ],
-    later: &[&["authorizer", "program"], LATER_OPTIONS],
+    later: &[],
     more: &[],
 };
-const TOOL: Keys =
-    Keys { what: "a tool's options", known: OPTIONS, later: &[LATER_OPTIONS], more: provenance::OPTIONS };
+const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: &[], more: provenance::OPTIONS };
 const LIMITS: Keys = Keys::known("limits", &["call_bytes", "depth", "asks_per_minute", "asks_per_session"]);
 const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
 const RULE: Keys = Keys {
     what: "a rule",
-    known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode"],
+    known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode", "program"],
     later: &[],
     more: &states::RULE_KEYS,
 };
@@ -127,6 +128,7 @@ pub(crate) struct File {
     pub(crate) server_requests: Vec<(Key, RawPassage)>,
     /// `secrets:`, and where it says `ask: true`.
     pub(crate) secrets: Option<(Secrets, Option<Range<usize>>)>,
+    pub(crate) programs: RawPrograms,
 }
 
 #[derive(Debug)]
@@ -184,10 +186,11 @@ impl Reader<'_> {
         file.facts = self.named(&fields, "facts", |reader, key, node| reader.fact(key, node));
         file.lists = self.raw_nodes(&fields, "lists");
         file.define = self.named(&fields, "define", |reader, key, node| {
-            reader.identifier(key).then(|| reader.cel(node)).flatten()
+            reader.identifier(key).then(|| reader.cel_or_program(node)).flatten()
         });
         file.defaults = self.defaults(&fields, read);
         file.secrets = self.secrets(&fields);
+        file.programs = self.programs(&fields);
         file.tools = self.tools(&fields, read);
         file.rules = self.rules(&fields);
         file.states = self.states(&fields);
@@ -492,9 +495,9 @@ impl Reader<'_> {
         let when = fields.get("when").map(|node| self.cel(node));
         let effects = self.effects(&fields);
         // What has effects need demand nothing.
-        let that = match fields.get("that") {
-            None if !effects.is_empty() => Some(None),
-            _ => self.required(&fields, "that").and_then(|node| self.cel(node)).map(Some),
+        let that = match (fields.get("that"), fields.get("program")) {
+            (None, None) if !effects.is_empty() => Some(None),
+            _ => self.that_or_program(&fields).map(Some),
         };
         let otherwise = fields.get("otherwise").map(|node| self.choice(node, OTHERWISE));
         let because = fields.get("because").map(|node| self.words(node, "a reason for people"));

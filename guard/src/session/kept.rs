@@ -56,6 +56,11 @@ pub struct Preparing {
     pub follows: bool,
 }
 
+impl Preparing {
+    /// As far as anything may want it.
+    pub const ALL: Preparing = Preparing { scans: true, follows: true };
+}
+
 /// What is left of the words.
 struct Ready {
     prepared: Prepared,
@@ -246,9 +251,9 @@ impl Kept {
 
     /// What of it reads like an instruction or asks for something, with what stands around it, within `free`;
     /// nothing where nothing does.
-    pub(super) fn condensed(&self, free: Used) -> Option<Condensed> {
+    pub(super) fn condensed(&self, free: Used, to: Preparing) -> Option<Condensed> {
         let (scan, carries) = (self.scan(), self.carries_instructions());
-        let asking = self.index().asking();
+        let asking = if to.follows { self.index().asking() } else { Vec::new() };
         if !carries && asking.is_empty() {
             return None;
         }
@@ -270,6 +275,12 @@ impl Kept {
             carries,
         };
         Some(Condensed { kept: self.replaced(ready), used, is_cut })
+    }
+
+    /// It was never read, and is not kept: it may have said anything.
+    pub(super) fn unread(&self) -> Kept {
+        let scan = Some(Scan { passages: Vec::new(), is_complete: false });
+        self.replaced(Ready { prepared: Prepared::new(""), pieces: Vec::new(), scan, carries: true })
     }
 
     fn replaced(&self, ready: Ready) -> Kept {

@@ -11,6 +11,9 @@ pub enum OutputKind {
     Error,
     /// What the user wrote into a form that was shown to them here: their words, though none of the conversation's.
     Form,
+    /// What the server said unasked, as in its log. What it carries counts; it supports no value, and any number of it
+    /// pushes nothing out of a window.
+    Notice,
     /// A prompt that the client fetched.
     Prompt,
     /// A resource that the client read.
@@ -28,9 +31,10 @@ pub enum OutputKind {
 
 impl OutputKind {
     /// All of them by name, as a record has it.
-    pub const NAMES: [(&'static str, OutputKind); 7] = [
+    pub const NAMES: [(&'static str, OutputKind); 8] = [
         ("error", OutputKind::Error),
         ("form", OutputKind::Form),
+        ("notice", OutputKind::Notice),
         ("prompt", OutputKind::Prompt),
         ("resource", OutputKind::Resource),
         ("result", OutputKind::Result),
@@ -102,6 +106,7 @@ impl Origin {
         match self.kind {
             OutputKind::Error => format!("an error of `{name}`"),
             OutputKind::Form => format!("what the user filled in for `{name}`"),
+            OutputKind::Notice => format!("what the server said unasked (`{name}`)"),
             OutputKind::Prompt => format!("the prompt `{name}`"),
             OutputKind::Resource => format!("the resource `{name}`"),
             OutputKind::Result => format!("the output of `{name}`"),

@@ -18,6 +18,7 @@ use rusqlite::Connection;
 
 use super::error::StoreError;
 use super::sqlite::{connect, format};
+use super::wal::{self, Salts};
 
 /// A smaller WAL is left alone: copying a page that is written again soon is work for nothing.
 pub const WAL_BYTES_MIN: u64 = 1024 * 1024;
@@ -53,6 +54,8 @@ pub enum Checkpointed {
 pub struct Checkpointer {
     connection: Connection,
     wal: PathBuf,
+    /// The salts of a WAL that was worked in to its end: the next writer begins it anew, with others.
+    over: Option<Salts>,
 }
 
 impl Checkpointer {
@@ -66,17 +69,18 @@ impl Checkpointer {
         // The pages must be in the file before the WAL is begun anew.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-        Ok(Checkpointer { connection, wal: wal_of(path) })
+        Ok(Checkpointer { connection, wal: wal_of(path), over: None })
     }
 
-    /// The WAL's size now.
+    /// How much of the WAL counts now; its file may be longer.
     #[must_use]
     pub fn wal_bytes(&self) -> u64 {
-        bytes_of(&self.wal)
+        let (salts, bytes) = wal::used(&self.wal);
+        if self.over == Some(salts) { 0 } else { bytes }
     }
 
     /// Looks at the WAL once, and does what is due. To be called a few times a second while there is writing;
-    /// it costs one look at a file when there is nothing to do.
+    /// it costs a few looks into a file when there is nothing to do.
     ///
     /// # Errors
     /// [`StoreError`]; the store can still be written, as long as there is room.
@@ -95,7 +99,11 @@ impl Checkpointer {
         }
         // What a reader still sees is not copied over: who is in the way has shown already.
         self.connection.busy_handler(Some(if is_all { wait_for_writers } else { wait_for_readers }))?;
-        let is_all = self.checkpoint("TRUNCATE")?;
+        // Looked at before: a writer may begin it anew at once, and what it writes then counts.
+        let (salts, _) = wal::used(&self.wal);
+        // Not cut: the next frames are written over those that are there.
+        let is_all = self.checkpoint("RESTART")?;
+        self.over = is_all.then_some(salts);
         Ok(if is_all { Checkpointed::All } else { Checkpointed::Some })
     }
 

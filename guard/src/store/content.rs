@@ -3,7 +3,7 @@
 //! | field | JSON |
 //! |---|---|
 //! | `findings` | `[{"check","effect":"deny"\|"ask"\|"unevaluated","reason","because","advice","next","is_rule","monitor","evidence":[{"about","quote","start","end","source","message"}]}]`; empty strings, nulls, `false` and empty lists are left out |
-//! | `answers` | `{"now":A,"paths":{path:A}}`, where `A` is `{"is":value}` or `{"unknown":why}`; the time is in µs since 1970 |
+//! | `answers` | `{"now":A,"paths":{path:A},"programs":[{"program","asked",A}]}`, where `A` is `{"is":value}` or `{"unknown":why}`; the time is in µs since 1970; `asked` is the SHA-256 of the question, and what a program said `{"allow":bool,"reason"}` or `{"score":text,"reason"}` |
 //! | `changes` | `{"edits":[[start,end,text]],"changes":[{"path","pointer","from","to"}]}`; `start` and `end` count from the frame's start |
 //! | `approval` | `{"by","key","call":hex,"call_id","findings":[…]}` |
 //! | `facts` | `{name:value}`, each value as it was given; a fact that was declared and not given is left out |
@@ -17,6 +17,7 @@ use super::chain::Hash;
 use crate::decision::{Approval, Decision};
 use crate::facts::Facts;
 use crate::finding::{Effect, Evidence, Finding, NextStep};
+use crate::program::{Answer, AskedKey, Said};
 use crate::world::{Answers, Unknown};
 
 /// `findings`.
@@ -89,7 +90,7 @@ pub fn next(next: NextStep) -> &'static str {
 
 /// `answers`; nothing when nothing was asked.
 pub(super) fn answers(answers: &Answers) -> Option<Value> {
-    if answers.paths.is_empty() && answers.now.is_none() {
+    if answers.paths.is_empty() && answers.now.is_none() && answers.programs.is_empty() {
         return None;
     }
     let mut out = Map::new();
@@ -102,7 +103,24 @@ pub(super) fn answers(answers: &Answers) -> Option<Value> {
             answers.paths.iter().map(|(path, real)| (path.clone(), told(real))).collect();
         out.insert("paths".to_owned(), Value::Object(paths));
     }
+    if !answers.programs.is_empty() {
+        out.insert("programs".to_owned(), answers.programs.iter().map(program).collect());
+    }
     Some(Value::Object(out))
+}
+
+fn program((key, said): (&AskedKey, &Result<Answer, Unknown>)) -> Value {
+    let told = |said: &Answer| match said.said {
+        Said::Allow(allows) => json!({ "allow": allows, "reason": said.reason }),
+        // As text: what reads it back must come to the very same number.
+        Said::Score(score) => json!({ "score": score.value().to_string(), "reason": said.reason }),
+    };
+    let mut out = answer(said.as_ref().map(told));
+    if let Some(out) = out.as_object_mut() {
+        out.insert("program".to_owned(), key.program.as_str().into());
+        out.insert("asked".to_owned(), Hash(key.digest).to_string().into());
+    }
+    out
 }
 
 fn answer(answer: Result<Value, &Unknown>) -> Value {

@@ -188,7 +188,9 @@ impl<'s, S: Source> Retracer<'s, S> {
         };
         let call = record.count("call");
         let outputs = self.heard.entry(session).or_default();
-        outputs.insert(heard, Output { seq: record.seq(), call });
+        // A session gives each number once. Another record under it was not written by us: if it counted, the next call
+        // replayed after those before it and the same call replayed alone would have heard different things.
+        outputs.entry(heard).or_insert(Output { seq: record.seq(), call });
         if outputs.len() > OUTPUTS_MAX {
             outputs.pop_first();
         }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 pub use super::append::Transaction;
 pub use super::chain::Head;
 use super::chain::{Entropy, Hash};
-use super::checkpoint::Turn;
+use super::checkpoint::{Turn, WAL_BYTES_MAX};
 use super::error::StoreError;
 use super::schema;
 
@@ -22,8 +22,9 @@ pub const BUSY_WAIT: Duration = Duration::from_secs(5);
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 /// The file's `application_id`: "Frmg".
 pub const APPLICATION_ID: i32 = 0x4672_6d67;
-/// A WAL that is begun anew is cut to this.
-const WAL_BYTES_KEPT: u32 = 4 * 1024 * 1024;
+/// The file of a WAL that is begun anew is cut to this: to what a WAL takes under steady load, so that it is written
+/// over and not made longer again each time.
+const WAL_BYTES_KEPT: u64 = WAL_BYTES_MAX;
 /// Statements kept prepared.
 const STATEMENTS: usize = 32;
 

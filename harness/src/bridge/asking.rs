@@ -28,6 +28,7 @@ use framegate_pump::{Hold, HoldKind, Request, Verdict};
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::ends::micros;
 use super::form::Filling;
+use super::programs::Known;
 use super::reach::{ClientCan, Reach, Way};
 use super::shared::Inner;
 use crate::approve::{Answered, AskSettings, Kept, Limit, Limits, Question, Reply, Rounds, Seal};
@@ -93,6 +94,8 @@ pub(super) struct Basis {
     pub(super) elsewhere: Option<(Reply, Instant)>,
     /// What it lacked, as far as a person was asked for it.
     pub(super) filling: Filling,
+    /// What programs said to it.
+    pub(super) programs: Known,
 }
 
 impl Basis {
@@ -213,6 +216,7 @@ impl Inner {
             asked: basis.asked + 1,
             bad: None,
             elsewhere: None,
+            programs: Known::of(&receipt.decision),
             ..basis
         };
         self.judge(&request, &read, &Arc::new(basis))

@@ -17,7 +17,7 @@ use framegate_guard::store::event::{Event, HeardRecord};
 use framegate_pump::{Frame, Request};
 
 use super::answers::Answer;
-use super::hearing::{shared_part, text_of};
+use super::hearing::{all_of, shared_part, text_of};
 use super::shared::Inner;
 
 /// Texts that are known to have been said. Beyond them all are heard anew: twice is better than never.
@@ -56,7 +56,12 @@ pub(super) fn is_beside(method: &str) -> bool {
     method.starts_with("tasks/")
         || matches!(
             method,
-            "initialize" | "prompts/list" | "resources/list" | "resources/templates/list" | "server/discover"
+            "completion/complete"
+                | "initialize"
+                | "prompts/list"
+                | "resources/list"
+                | "resources/templates/list"
+                | "server/discover"
         )
 }
 
@@ -79,6 +84,27 @@ impl Inner {
             _ => text_of(frame),
         };
         self.hear_beside(kind, task.as_deref().unwrap_or(method), text);
+    }
+
+    /// What the server asks of the user or of the client's model, in its own words.
+    pub(super) fn server_asked(self: &Arc<Self>, request: &Request) {
+        let method = request.method();
+        if matches!(method, "elicitation/create" | "sampling/createMessage") {
+            self.hear_params(OutputKind::Server, request);
+        }
+    }
+
+    /// A line of the server's log, which a client may show to its model.
+    pub(super) fn server_noticed(self: &Arc<Self>, notification: &Request) {
+        if notification.method() == "notifications/message" {
+            self.hear_params(OutputKind::Notice, notification);
+        }
+    }
+
+    fn hear_params(self: &Arc<Self>, kind: OutputKind, said: &Request) {
+        if let Some(params) = said.params().filter(|_| self.hears(&self.guard())) {
+            self.hear_beside(kind, said.method(), all_of(params));
+        }
     }
 
     /// What stands beside a task's outcome, which is heard as the call's.
@@ -116,7 +142,7 @@ impl Inner {
         {
             // Noted before it is let go: a call that hears it is recorded behind it.
             let mut session = self.session();
-            Arc::make_mut(&mut *session).output(Origin::new(kind, &name), text);
+            self.to_hear(&mut session).output(Origin::new(kind, &name), text);
             let (number, role, origin) = (session.heard(), Some(Role::Tool), Some((kind, name)));
             self.ledger.note(Event::Heard(HeardRecord { number, role, origin, text: heard }));
         }

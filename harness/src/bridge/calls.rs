@@ -11,6 +11,7 @@ use framegate_guard::ledger::{LedgerFailure, Receipt, Snapshot, Step, Stepped};
 use framegate_guard::schema::Edit;
 use framegate_guard::session::Session;
 use framegate_guard::store::event::{self, CallRecord};
+use framegate_guard::world::Gathering;
 use framegate_guard::{Call, Guard};
 use framegate_pump::{Edits, Hold, HoldKind, Request, Ticket, Verdict};
 
@@ -160,7 +161,12 @@ impl Inner {
     ///
     /// `turn`: the call may have been answered or cancelled meanwhile, so it is not sent whatever is decided.
     /// Nothing where it would have to wait for another process, and may not.
-    fn decide(self: &Arc<Self>, of: Judging, turn: Arc<Turn>, waiting: Waiting) -> Option<Verdict> {
+    pub(super) fn decide(
+        self: &Arc<Self>,
+        of: Judging,
+        turn: Arc<Turn>,
+        waiting: Waiting,
+    ) -> Option<Verdict> {
         let Judging { request, read, guard, .. } = of.clone();
         let deciding = std::panic::AssertUnwindSafe(|| self.decide_now(of, turn, waiting));
         std::panic::catch_unwind(deciding)
@@ -168,10 +174,12 @@ impl Inner {
     }
 
     fn decide_now(self: &Arc<Self>, of: Judging, turn: Arc<Turn>, waiting: Waiting) -> Option<Verdict> {
+        let again = of.clone();
         let Judging { request, read, guard, basis } = of;
         let Some(call) = read.call() else {
             return Some(self.internal(&request, "a call without a name was read"));
         };
+        let mut open = Vec::new();
         let none = Document::empty_object();
         let arguments = call.arguments.unwrap_or_else(|| none.root());
         let judged = Call { tool: call.name, id: request.id().map(framegate_pump::Id::json), arguments };
@@ -179,7 +187,13 @@ impl Inner {
         let heard = Heard { guard: &guard, session: &session, arguments: call.arguments, basis: &basis };
         let mut decide = |past: &Snapshot<'_>| {
             let since = Instant::now();
-            let decision = guard.decide(&judged, &session, past, &*self.world);
+            let world = Gathering::new(&*self.world, &basis.programs.answers);
+            let decision = guard.decide(&judged, &session, past, &world);
+            open = world.into_open();
+            if decision.would != Outcome::Deny && !open.is_empty() && basis.programs.may_ask() {
+                return Step { decision: Arc::new(decision), is_sent: false, record: None };
+            }
+            open.clear();
             let decision = match &basis.approval {
                 Some(approval) => decision.with_approval(approval.clone()),
                 // Here nothing stands against it, and yet a person was asked and said no.
@@ -197,6 +211,10 @@ impl Inner {
         if turn.was_late() {
             // Another step stands for it, and its verdict has gone out.
             return Some(Verdict::Drop { to_client: Vec::new() });
+        }
+        if !open.is_empty() {
+            // That was no step yet: without a record nothing of it counts.
+            return Some(self.ask_programs(again, open));
         }
         Some(self.when_committed(&request, stepped, turn, move |inner, request, receipt| {
             let basis = Arc::unwrap_or_clone(basis);
@@ -341,18 +359,18 @@ fn replaced(edits: Edits) -> Verdict {
 
 /// Whether a step may wait for another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waiting {
+pub(super) enum Waiting {
     No,
     Some,
 }
 
 /// A call that is judged.
 #[derive(Clone)]
-struct Judging {
-    request: Request,
-    read: Arc<ClientFrame>,
-    guard: Arc<Guard>,
-    basis: Arc<Basis>,
+pub(super) struct Judging {
+    pub(super) request: Request,
+    pub(super) read: Arc<ClientFrame>,
+    pub(super) guard: Arc<Guard>,
+    pub(super) basis: Arc<Basis>,
 }
 
 /// What a step was decided from.

@@ -180,6 +180,7 @@ mod tests {
         let policy = Policy::load("p.yaml", b"framegate: 1\ndefault: allow\n", &mut |_| Err(String::new()));
         Bridge::new(BridgeSettings {
             context: crate::context::ContextSettings::default(),
+            programs: crate::program::Programs::default(),
             guard: Guard::new(policy.unwrap().policy, "s", Facts::default()),
             ledger: Arc::<MemoryLedger>::clone(ledger),
             key: SessionKey { principal: "p".into(), name: "s".into() },

@@ -102,7 +102,7 @@ impl Inner {
             return;
         }
         let mut session = self.session();
-        Arc::make_mut(&mut *session).filled_in(tool, text.clone());
+        self.to_hear(&mut session).filled_in(tool, text.clone());
         let (number, origin) = (session.heard(), Some((OutputKind::Form, tool.to_owned())));
         self.ledger.note(Event::Heard(HeardRecord {
             number,

@@ -86,11 +86,19 @@ impl Bridge {
     /// is looked for in what came before the call. One message of the user's makes the user known.
     pub fn hear(&self, message: Message) {
         let mut session = self.inner.session();
-        self.inner.hear_message(Arc::make_mut(&mut *session), message);
+        self.inner.hear_message(self.inner.to_hear(&mut session), message);
     }
 }
 
 impl Inner {
+    /// The session, about to hear something: what leaves its window by that is read as far as the policy in force
+    /// looks at it.
+    pub(super) fn to_hear<'s>(&self, session: &'s mut Arc<Session>) -> &'s mut Session {
+        let session = Arc::make_mut(session);
+        session.set_preparing(self.guard().preparing());
+        session
+    }
+
     fn hear_message(&self, session: &mut Session, message: Message) {
         let (role, text) = (Some(message.role), Bytes::from(message.text.clone()));
         session.push(role, message.text);
@@ -111,7 +119,7 @@ impl Inner {
         if messages.is_empty() && session.knows_user() == is_whole {
             return;
         }
-        let session = Arc::make_mut(&mut *session);
+        let session = self.to_hear(&mut session);
         messages.into_iter().for_each(|message| self.hear_message(session, message));
         // While there is more than was read, what the user did not say is not known.
         *session = std::mem::take(session).knowing_user(is_whole);
@@ -154,7 +162,7 @@ impl Inner {
             return None;
         }
         let mut session = self.session();
-        Arc::make_mut(&mut *session).output(origin, text);
+        self.to_hear(&mut session).output(origin, text);
         Some(session.heard())
     }
 
@@ -170,7 +178,7 @@ impl Inner {
             let heard = text.as_ref().map(|text| Bytes::from(text.clone()));
             {
                 let mut session = self.session();
-                let kept = Arc::make_mut(&mut *session);
+                let kept = self.to_hear(&mut session);
                 match text {
                     Some(text) => kept.output(origin.clone(), text),
                     None => kept.output_unknown(&format!(
@@ -217,7 +225,7 @@ pub(super) fn text_of(frame: &Frame) -> String {
     said(frame, all_of, all_of)
 }
 
-fn all_of(part: &str) -> String {
+pub(super) fn all_of(part: &str) -> String {
     match Document::read(Bytes::copy_from_slice(part.as_bytes()), &Limits::default()) {
         Ok(document) => result_text(None, Some(document.root())),
         Err(_) => as_written(part),

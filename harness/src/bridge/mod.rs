@@ -38,6 +38,7 @@ mod hearing;
 mod incident;
 pub(crate) mod listing;
 mod opening;
+mod programs;
 mod progress;
 mod reach;
 mod refusals;

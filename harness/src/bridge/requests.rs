@@ -160,6 +160,14 @@ impl Bridge {
     }
 
     pub(super) fn server_request(&self, request: &Request) -> Verdict {
+        let verdict = self.server_request_ruled(request);
+        if matches!(verdict, Verdict::Forward) {
+            self.inner.server_asked(request);
+        }
+        verdict
+    }
+
+    fn server_request_ruled(&self, request: &Request) -> Verdict {
         let guard = self.guard();
         if guard.policy().server_requests().all_pass() {
             return Verdict::Forward;
@@ -180,6 +188,7 @@ impl Bridge {
         if notification.method() == "notifications/tools/list_changed" {
             self.note_list_changed();
         }
+        self.inner.server_noticed(notification);
         Verdict::Forward
     }
 

@@ -28,6 +28,7 @@ use super::asking::{Asked, Basis, Said, question};
 use super::calls::ON_THREAD_BYTES_MAX;
 use super::cuts::{RESPONSES, STATE, cuts, others};
 use super::form_frame::as_sent;
+use super::programs::Known;
 use super::reach::CLIENT_USER;
 use super::shared::Inner;
 use crate::approve::{Carried, Claim, FormAnswer, Going, Kept, Mark, Question, Reply, Waiting};
@@ -244,7 +245,8 @@ impl Inner {
         match reply {
             Reply::Yes => {
                 let approval = rebound(Approval::of(&receipt.decision, CLIENT_USER), request);
-                Basis { approval: Some(approval), said: Some("asked, approved"), ..basis }.into()
+                let programs = Known::of(&receipt.decision);
+                Basis { approval: Some(approval), said: Some("asked, approved"), programs, ..basis }.into()
             }
             Reply::Unavailable(_) => basis.into(),
             reply => {

@@ -23,6 +23,7 @@ use crate::calls::{CallLog, Level};
 use crate::context::{ContextFile, ContextSettings};
 use crate::foreign;
 use crate::noise::DivertNoise;
+use crate::program::Programs;
 use crate::stderr::Stderr;
 use crate::wire;
 
@@ -58,6 +59,8 @@ pub struct BridgeSettings {
     pub ask: AskSettings,
     /// Where the user's words come from, and how much is kept of what is said.
     pub context: ContextSettings,
+    /// The programs that the policy asks, started.
+    pub programs: Programs,
 }
 
 impl std::fmt::Debug for BridgeSettings {
@@ -106,6 +109,8 @@ pub(super) struct Inner {
     pub(super) told: Told,
     /// Calls whose answer was a task's handle, by the task's id.
     tasks: Mutex<HashMap<String, Sent>>,
+    /// Replaced whole, with the policy that asks them.
+    programs: RwLock<Programs>,
 }
 
 /// A call that was sent.
@@ -139,8 +144,8 @@ impl Bridge {
     /// # Errors
     /// The system gives no random bytes: a client could forge its user's yes.
     pub fn new(settings: BridgeSettings) -> Result<Arc<Bridge>, StoreError> {
-        let BridgeSettings { guard, ledger, key, world, log, noise, without_policy, annotates, ask, context } =
-            settings;
+        let BridgeSettings { guard, ledger, key, world, log, .. } = settings;
+        let BridgeSettings { noise, without_policy, annotates, ask, context, programs, .. } = settings;
         let ContextSettings { file, messages, chars } = context;
         let window = guard.policy().window();
         let window = Window {
@@ -170,6 +175,7 @@ impl Bridge {
             shown: Mutex::default(),
             told: Told::default(),
             tasks: Mutex::default(),
+            programs: RwLock::new(programs),
         };
         Ok(Arc::new(Bridge { inner: Arc::new(inner) }))
     }
@@ -197,6 +203,7 @@ impl Bridge {
     /// # Errors
     /// What shows to be wrong with it beside the server's tools; the one before stays.
     pub async fn replace_policy(&self, policy: Policy, facts: Facts) -> Result<(), String> {
+        let programs = self.inner.programs().under(&policy).map_err(|why| why.to_string())?;
         let mut attempts = 0..OFF_THREAD_MAX;
         let before = self.guard();
         if let Some(problem) = policy.unmatched(before.server()) {
@@ -223,6 +230,7 @@ impl Bridge {
                 break (self.guard(), warnings);
             }
         };
+        *self.inner.programs.write().unwrap_or_else(PoisonError::into_inner) = programs;
         warnings.iter().for_each(|warning| self.say_lines(Level::Warn, warning));
         self.announce(&guard, "was read anew and is in force");
         state.iter().for_each(|text| self.say(Level::Warn, text));
@@ -282,6 +290,10 @@ fn asks_as(key: &SessionKey, server: &str) -> SessionKey {
 impl Inner {
     pub(super) fn guard(&self) -> Arc<Guard> {
         Arc::clone(&self.guard.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn programs(&self) -> Programs {
+        self.programs.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn set_guard(&self, guard: Guard) {

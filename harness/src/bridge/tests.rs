@@ -83,6 +83,7 @@ impl Rig {
             Arc::new(CallLog::new(Stderr::start(), ServerName::given("s"), Level::Off, LogFormat::Text));
         let bridge = Bridge::new(BridgeSettings {
             context: crate::context::ContextSettings::default(),
+            programs: crate::program::Programs::default(),
             guard: Guard::new(policy(text), "s", Facts::default()),
             ledger,
             key: SessionKey { principal: "p".into(), name: "s".into() },

@@ -30,6 +30,11 @@ pub(super) enum Standing {
 }
 
 impl Turn {
+    /// One for which nobody waits.
+    pub(super) fn left() -> Arc<Turn> {
+        Arc::new(Turn(AtomicU8::new(LEFT)))
+    }
+
     /// The decision is made.
     pub(super) fn decided(&self) -> Standing {
         match self.0.compare_exchange(OPEN, DECIDED, Ordering::AcqRel, Ordering::Acquire) {

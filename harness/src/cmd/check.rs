@@ -4,6 +4,7 @@ mod beside;
 mod differ;
 mod report;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use framegate_guard::policy::{Beside, Loaded, Severity};
@@ -15,6 +16,7 @@ use super::out::{Failure, Out};
 use crate::args::CheckArgs;
 use crate::exit::Exit;
 use crate::policy_file::{self, PolicyFileError};
+use crate::program;
 
 pub(crate) fn main(args: &CheckArgs) -> Exit {
     let report = check(args);
@@ -42,6 +44,7 @@ fn check(args: &CheckArgs) -> Report {
         found: Vec::new(),
         server: None,
         failure: None,
+        programs: BTreeMap::new(),
         shows_options: args.tools,
     };
     let read = if args.policy == Path::new("-") {
@@ -61,6 +64,11 @@ fn check(args: &CheckArgs) -> Report {
         }
     };
     report.found.extend(warnings.into_iter().map(Finding::Placed));
+    let folder = args.policy.parent().filter(|_| args.policy != Path::new("-")).unwrap_or(Path::new(""));
+    if let Err(why) = program::check(&policy, folder) {
+        report.found.push(Finding::Said(Severity::Error, why.to_string()));
+    }
+    report.programs = policy.programs_asked();
     let facts = policy_file::facts(&policy, &args.facts);
     if let Err(wrong) = &facts {
         report.found.extend(wrong.iter().map(|why| Finding::Said(Severity::Error, why.clone())));

@@ -4,11 +4,15 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
+use framegate_guard::world::World;
+
 use super::out::{Failure, LINE_BYTES_MAX, Out, read_line, say};
 use crate::args::ExplainArgs;
 use crate::bridge::Disk;
 use crate::exit::Exit;
 use crate::explain::{Played, Setting, Stage, StageError, options};
+use crate::program::{Asking, Launch};
+use crate::stderr::Stderr;
 
 /// `run` always knows the tools: it asks the server.
 const UNLISTED: &str =
@@ -55,17 +59,29 @@ fn is_stdin(args: &ExplainArgs) -> bool {
 
 fn stage(args: &ExplainArgs) -> Result<Stage, Failure> {
     let folder = args.events.parent().filter(|_| !is_stdin(args)).unwrap_or(Path::new(""));
+    let disk: Arc<dyn World> = Arc::new(Disk::new(Path::new(".")));
+    let policy = args.policy.policy.as_deref();
+    let programs = args.run_programs.then(|| asking(policy, folder, Arc::clone(&disk))).transpose()?;
     let setting = Setting {
         server: args.name.clone(),
         folder: folder.to_owned(),
         facts: args.policy.facts.clone(),
         dialect: args.policy.dialect.dialect(),
-        world: Arc::new(Disk::new(Path::new("."))),
+        world: programs.clone().map_or(disk, |programs| programs),
+        programs,
     };
     let Some(policy) = &args.policy.policy else { return Ok(Stage::new(setting)) };
     let (stage, warnings) = Stage::under(setting, policy).map_err(|why| failure(&why, ""))?;
     warnings.iter().for_each(|warning| say(warning));
     Ok(stage)
+}
+
+/// Programs that are really asked, from the policy's folder.
+fn asking(policy: Option<&Path>, folder: &Path, disk: Arc<dyn World>) -> Result<Arc<Asking>, Failure> {
+    let folder = policy.map_or(folder, |policy| policy.parent().unwrap_or(Path::new("")));
+    let launch = Launch::new(folder, Stderr::start(), Arc::new(say)).with_warden();
+    let asking = Asking::new(launch, disk).map_err(|text| Failure { exit: Exit::Broken, text })?;
+    Ok(Arc::new(asking))
 }
 
 fn answer(args: &ExplainArgs, stage: &Stage, played: Played, place: &str, out: &mut Out) -> io::Result<()> {
@@ -88,7 +104,9 @@ fn answer(args: &ExplainArgs, stage: &Stage, played: Played, place: &str, out: &
 
 fn failure(why: &StageError, place: &str) -> Failure {
     match why {
-        StageError::NoPolicy | StageError::Policy(_) => Failure { exit: Exit::Policy, text: why.to_string() },
+        StageError::NoPolicy | StageError::Policy(_) | StageError::Programs(_) => {
+            Failure { exit: Exit::Policy, text: why.to_string() }
+        }
         StageError::Line(text) => Failure { exit: Exit::Data, text: format!("{place}: {text}") },
     }
 }

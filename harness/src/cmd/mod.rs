@@ -3,6 +3,7 @@
 mod approve;
 mod approver;
 mod ask;
+mod calibrate;
 mod check;
 mod demo_server;
 mod explain;
@@ -48,6 +49,7 @@ pub(crate) fn main() -> Exit {
         Command::Test(args) => test::main(&args),
         Command::Prove(args) => prove::main(&args),
         Command::Scan(args) => scan::main(&args),
+        Command::Calibrate(args) => calibrate::main(&args),
         Command::Log(args) => log::main(&args),
         Command::Show(args) => show::main(&args),
         Command::Replay(args) => replay::main(&args),

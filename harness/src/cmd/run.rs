@@ -24,6 +24,7 @@ use crate::exit::{Exit, how_it_ended};
 use crate::foreign;
 use crate::noise::DivertNoise;
 use crate::policy_file::{self, Stamp};
+use crate::program::{Launch, Programs, Say};
 use crate::record::Recorder;
 use crate::recorder::{Fidelity, SessionName, Sharing, StoreLedger, StoreSettings};
 use crate::redact;
@@ -142,6 +143,7 @@ fn prepare(
             &format!("--context `{path}` is not there yet: until it is, what the user says is unknown"),
         );
     }
+    let programs = programs(args, &guard, log).map_err(|why| (why, Exit::Policy))?;
     let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
     let annotates = args.store.annotate && (without_policy || !guard.is_monitoring());
     let recorded = kept.as_ref().map(|kept| -> Arc<dyn Ledger> { kept.ledger.clone() });
@@ -159,6 +161,7 @@ fn prepare(
         annotates,
         ask: asking,
         context,
+        programs,
     });
     let bridge = bridge.map_err(|why| (why.to_string(), Exit::Broken))?;
     if !without_policy {
@@ -353,6 +356,22 @@ fn guarded(args: &RunArgs, name: &ServerName, log: &Arc<CallLog>) -> Result<Opti
     }
     let guard = Guard::new(loaded.policy, name.as_str(), loaded.facts);
     Ok(Some((guard.monitoring(args.mode == Some(Mode::Monitor)), stamp)))
+}
+
+/// The programs that the policy asks, started: a policy that cannot ask them is one that cannot be used.
+///
+/// # Errors
+/// Which of them cannot be.
+fn programs(args: &RunArgs, guard: &Guard, log: &Arc<CallLog>) -> Result<Programs, String> {
+    let folder = args.policy.policy.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let said = Arc::clone(log);
+    let say: Say = Arc::new(move |text: &str| said.say(Level::Warn, text));
+    let launch = Launch::new(folder, log.stderr(), say).with_warden();
+    let programs = Programs::start(launch, guard.policy()).map_err(|why| why.to_string())?;
+    for (program, by) in guard.policy().programs_asked() {
+        log.say(Level::Info, &format!("the program `{program}` is asked for {}", by.join(", ")));
+    }
+    Ok(programs)
 }
 
 fn plug_in(args: &RunArgs, bridge: &Arc<Bridge>, stamp: Option<Stamp>, settings: &mut Settings) {

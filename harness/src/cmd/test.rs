@@ -67,6 +67,7 @@ fn play_lines(file: &Path, tally: &mut Tally, failures: &mut Vec<String>) -> Res
         dialect: Dialect::Safe,
         // A case that reads this machine's disk or clock would pass here and fail elsewhere.
         world: Arc::new(NoWorld),
+        programs: None,
     });
     let mut lines = BufReader::new(Failure::open(file).map_err(|failure| failure.text)?);
     let mut number = 0_usize;

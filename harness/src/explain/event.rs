@@ -6,17 +6,22 @@ use bytes::Bytes;
 use framegate_guard::call_shape::{CallShape, ParsedCall, ShapeError};
 use framegate_guard::json::{Document, Kind, Limits, Value};
 use framegate_guard::messages::{self, Message};
-use framegate_guard::world::Instant;
+use framegate_guard::program::{Answer, read_stated};
+use framegate_guard::world::{Instant, Unknown};
 
 use crate::bridge::listing::Listed;
 use crate::policy_file::members;
 
 /// What a line may say; one of these a line.
-const SAYINGS: [&str; 8] = ["call", "facts", "message", "now", "paths", "policy", "policy_text", "tools"];
+const SAYINGS: [&str; 9] =
+    ["call", "facts", "message", "now", "paths", "policy", "policy_text", "programs", "tools"];
 /// What may stand beside a call.
 const BESIDE_CALL: [&str; 4] = ["output", "is_error", "made", "expect"];
 /// The keys under which tool definitions carry their schema: MCP, Anthropic, OpenAI.
 const SCHEMAS: [&str; 3] = ["inputSchema", "input_schema", "parameters"];
+
+/// What a program is said to answer.
+pub(crate) type Stated = Result<Answer, Unknown>;
 
 /// One line.
 #[derive(Debug)]
@@ -32,6 +37,8 @@ pub(crate) enum Event {
     Policy(String),
     /// The policy itself.
     PolicyText(String),
+    /// What programs say, one after the other; the last one again and again.
+    Programs(BTreeMap<String, Vec<Stated>>),
     Tools(Vec<Listed>),
 }
 
@@ -89,6 +96,7 @@ pub(crate) fn read(line: &[u8]) -> Result<Event, String> {
         "paths" => paths(value).map(Event::Paths),
         "policy" => string(value, "policy").map(Event::Policy),
         "policy_text" => string(value, "policy_text").map(Event::PolicyText),
+        "programs" => programs(value).map(Event::Programs),
         _ => tools(value).map(Event::Tools),
     }
 }
@@ -156,6 +164,21 @@ fn paths(value: Value<'_>) -> Result<BTreeMap<String, String>, String> {
         _ => Err(format!("`{asked}` leads to an absolute path, a string, not to {}", real.raw())),
     };
     object(value, "paths")?.members().map(real).collect()
+}
+
+fn programs(value: Value<'_>) -> Result<BTreeMap<String, Vec<Stated>>, String> {
+    let one = |(name, stated): (&str, Value<'_>)| {
+        let answers: Result<Vec<Stated>, String> = match stated.kind() {
+            Kind::Array => stated.items().map(read_stated).collect(),
+            _ => read_stated(stated).map(|answer| vec![answer]),
+        };
+        match answers {
+            Ok(answers) if answers.is_empty() => Err(format!("`{name}` says nothing: leave it out")),
+            Ok(answers) => Ok((name.to_owned(), answers)),
+            Err(why) => Err(format!("what `{name}` says: {why}")),
+        }
+    };
+    object(value, "programs")?.members().map(one).collect()
 }
 
 fn tools(value: Value<'_>) -> Result<Vec<Listed>, String> {
@@ -314,7 +337,7 @@ mod tests {
         assert_eq!(
             said(r#"{"cal":{}}"#),
             "the line says nothing that is known; it has one of `call`, `facts`, `message`, `now`, `paths`, \
-             `policy`, `policy_text`, `tools`"
+             `policy`, `policy_text`, `programs`, `tools`"
         );
         assert_eq!(
             said(r#"{"call":{"name":"f"},"now":"x"}"#),

@@ -20,6 +20,7 @@ pub(super) fn json(options: &Provenance) -> Map<String, Value> {
     all.insert("confirm".into(), options.confirm.as_ref().map_or(Value::Bool(false), confirm));
     all.insert("require_request".into(), options.request.as_ref().map_or(Value::Bool(false), request));
     all.insert("scan_user".into(), options.scan_user.into());
+    all.insert("authorize".into(), options.authorize.into());
     all
 }
 
@@ -33,7 +34,10 @@ pub(super) fn text(options: &Provenance) -> Option<String> {
 }
 
 fn grounded(ground: &Ground) -> Value {
-    let mut one = matcher(&ground.matcher);
+    let mut one = match &ground.program {
+        Some(program) => [("program".to_owned(), Value::from(&**program))].into_iter().collect(),
+        None => matcher(&ground.matcher),
+    };
     let facts = ground.from.facts.then_some("facts");
     one.insert("from".into(), ground.from.names().chain(facts).collect());
     one.extend(ground.last.map(|last| ("last".to_owned(), last.into())));

@@ -10,6 +10,7 @@ use super::event::{self, Event};
 use super::{Played, Player};
 use crate::args::FactArgs;
 use crate::policy_file::{self, LoadedPolicy, PolicyFileError};
+use crate::program::Asking;
 
 /// What a session decides by until it says otherwise.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub(crate) struct Setting {
     /// In which a policy of praxiom decides.
     pub(crate) dialect: Dialect,
     pub(crate) world: Arc<dyn World>,
+    /// Starts what the policy asks; nothing where programs are not run.
+    pub(crate) programs: Option<Arc<Asking>>,
 }
 
 /// A session, from its first line on.
@@ -41,6 +44,8 @@ pub(crate) enum StageError {
     NoPolicy,
     #[error("the policy cannot be used\n{0}")]
     Policy(#[from] PolicyFileError),
+    #[error("{0}")]
+    Programs(String),
 }
 
 impl Stage {
@@ -56,7 +61,7 @@ impl Stage {
     pub(crate) fn under(setting: Setting, policy: &Path) -> Result<(Self, Vec<String>), StageError> {
         let loaded = policy_file::load(policy, setting.dialect, &setting.facts)?;
         let mut stage = Self { setting, player: None, is_given: true };
-        let warnings = stage.begin(loaded);
+        let warnings = stage.begin(loaded)?;
         Ok((stage, warnings))
     }
 
@@ -85,7 +90,7 @@ impl Stage {
             (Event::Policy(file), None) => {
                 let path = self.setting.folder.join(file);
                 let loaded = policy_file::load(&path, self.setting.dialect, &self.setting.facts)?;
-                Ok(Played::Listed(self.begin(loaded)))
+                Ok(Played::Listed(self.begin(loaded)?))
             }
             (Event::PolicyText(text), None) => self.begin_with(&text).map(Played::Listed),
             (_, None) => Err(StageError::NoPolicy),
@@ -97,13 +102,16 @@ impl Stage {
         let loaded = policy_file::parse(NAME, text.as_bytes(), (&self.setting.folder, self.setting.dialect))
             .map_err(PolicyFileError::Policy)?;
         let loaded = policy_file::with_facts(loaded, &self.setting.facts)?;
-        Ok(self.begin(loaded))
+        self.begin(loaded)
     }
 
-    fn begin(&mut self, loaded: LoadedPolicy) -> Vec<String> {
+    fn begin(&mut self, loaded: LoadedPolicy) -> Result<Vec<String>, StageError> {
         let LoadedPolicy { policy, facts, warnings, .. } = loaded;
+        if let Some(programs) = &self.setting.programs {
+            programs.start(&policy).map_err(StageError::Programs)?;
+        }
         self.player = Some(Player::new(policy, &self.setting.server, facts, Arc::clone(&self.setting.world)));
-        warnings
+        Ok(warnings)
     }
 }
 

@@ -1,9 +1,12 @@
 //! The world of a played session: what the session says of it, and else the real one.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use framegate_guard::program::{Answer, Asked};
 use framegate_guard::world::{Instant, Unknown, World};
+
+use super::event::Stated;
 
 /// Links followed for one path, as Linux does.
 const LINKS_MAX: usize = 40;
@@ -16,6 +19,9 @@ pub(crate) struct Staged {
     outside: Arc<dyn World>,
     paths: Option<BTreeMap<String, String>>,
     now: Option<Instant>,
+    programs: BTreeMap<String, Vec<Stated>>,
+    /// How often each was asked about this call.
+    asked: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
 impl std::fmt::Debug for Staged {
@@ -27,7 +33,17 @@ impl std::fmt::Debug for Staged {
 impl Staged {
     /// As the outside is.
     pub(crate) fn new(outside: Arc<dyn World>) -> Self {
-        Self { outside, paths: None, now: None }
+        Self { outside, paths: None, now: None, programs: BTreeMap::new(), asked: Arc::default() }
+    }
+
+    /// Programs say this from now on: for each call the first of it, then the next, and the last again and again.
+    pub(crate) fn add_programs(&mut self, programs: BTreeMap<String, Vec<Stated>>) {
+        self.programs.extend(programs);
+    }
+
+    /// Another call begins.
+    pub(crate) fn next_call(&self) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Paths are made up from now on, these among them: a path asked for just so leads where it says, and
@@ -55,6 +71,15 @@ impl World for Staged {
 
     fn now(&self) -> Result<Instant, Unknown> {
         self.now.map_or_else(|| self.outside.now(), Ok)
+    }
+
+    fn ask_program(&self, asked: &Asked<'_>) -> Result<Answer, Unknown> {
+        let Some(says) = self.programs.get(asked.program) else { return self.outside.ask_program(asked) };
+        let mut counts = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(asked.program.to_owned()).or_default();
+        let said = says.get(*count).or(says.last());
+        *count += 1;
+        said.cloned().unwrap_or_else(|| self.outside.ask_program(asked))
     }
 }
 

@@ -14,15 +14,19 @@ pub(in crate::policy) struct Needs {
     pub(in crate::policy) follows: bool,
     /// The user's words.
     pub(in crate::policy) user: bool,
+    /// An authorizer.
+    pub(in crate::policy) authorizer: bool,
 }
 
 impl Needs {
     pub(in crate::policy) fn of<'p>(all: impl IntoIterator<Item = &'p Provenance>) -> Needs {
         all.into_iter().fold(Needs::default(), |needs, options| Needs {
             outputs: needs.outputs || options.reads_outputs(),
-            scans: needs.scans || options.scans(),
+            // An authorizer is asked again without such text.
+            scans: needs.scans || options.scans() || options.authorize,
             follows: needs.follows || options.instructions() == Instructions::Flow,
             user: needs.user || options.needs_user().next().is_some(),
+            authorizer: needs.authorizer || options.authorize,
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use super::super::Otherwise;
 use super::super::merge::{Set, Setting};
@@ -24,11 +25,19 @@ const CONTEXT_MAX: usize = 100_000_000;
 pub(super) const OTHERS: &str = "*";
 
 /// Keys of a tool's options.
-pub(crate) const OPTIONS: &[&str] =
-    &["ground", "tool_values", "instructions", "once", "confirm", "require_request", "scan_user"];
+pub(crate) const OPTIONS: &[&str] = &[
+    "ground",
+    "tool_values",
+    "instructions",
+    "once",
+    "confirm",
+    "require_request",
+    "scan_user",
+    "authorize",
+];
 
 const GROUND: Keys =
-    Keys::known("an argument of `ground`", &["match", "from", "last", "locale", "otherwise"]);
+    Keys::known("an argument of `ground`", &["match", "from", "last", "locale", "otherwise", "program"]);
 const CONFIRM: Keys =
     Keys::known("`confirm`", &["otherwise", "arguments", "match", "named", "last", "locale"]);
 const REQUEST: Keys = Keys::known("`require_request`", &["intents", "phrases", "otherwise"]);
@@ -69,6 +78,7 @@ impl Reader<'_> {
                 "ground" => self.ground(node).map(Set::Ground),
                 "tool_values" => self.choice(node, TOOL_VALUES).map(|at| Set::ToolValues(at.value)),
                 "instructions" => self.choice(node, INSTRUCTIONS).map(|at| Set::Instructions(at.value)),
+                "authorize" => self.boolean(node).map(|at| Set::Authorize(at.value)),
                 "once" => self.boolean(node).map(|at| Set::Once(at.value)),
                 "confirm" => self.confirm(node).map(Set::Confirm),
                 "require_request" => self.request(node).map(Set::Request),
@@ -144,13 +154,26 @@ impl Reader<'_> {
             return Some(Ground { matcher: how.into(), ..Ground::default() });
         }
         let fields = self.fields(node, &GROUND)?;
+        let program = self.matching_program(&fields)?;
         let matcher = self.matcher(&fields, Match::Token)?;
         let from = match fields.get("from") {
             Some(node) => self.roles(node)?,
             None => From::default(),
         };
         let otherwise = self.otherwise(&fields, Otherwise::Deny)?;
-        Some(Ground { matcher, from, last: self.last(&fields), otherwise })
+        Some(Ground { matcher, program, from, last: self.last(&fields), otherwise })
+    }
+
+    /// The program that says where a text names the value, in the place of a matcher.
+    fn matching_program(&mut self, fields: &Fields<'_>) -> Option<Option<Arc<str>>> {
+        let Some(node) = fields.get("program") else { return Some(None) };
+        if let Some((key, _)) = fields.member("match").or_else(|| fields.member("locale")) {
+            let message = format!("`program` stands in the place of `{}`", key.text);
+            self.error_hint(&key.span, message, "leave one of them out");
+            return None;
+        }
+        let name = self.words(node, "the name of a program")?;
+        Some(Some(name.value.into()))
     }
 
     fn matcher(&mut self, fields: &Fields<'_>, otherwise: Match) -> Option<Matcher> {

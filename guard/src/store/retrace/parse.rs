@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::decision::{Approval, Outcome};
 use crate::finding::{Effect, Evidence, Finding, NextStep};
 use crate::json::{Document, Limits};
+use crate::program::{Answer, AskedKey, Said, Score};
 use crate::proposal::CallKey;
 use crate::schema::{Change, Edit};
 use crate::store::chain::Hash;
@@ -115,7 +116,24 @@ pub(super) fn answers(bytes: &[u8]) -> Option<Answers> {
         Some((path.clone(), real))
     };
     let paths = all.get("paths").and_then(Value::as_object).into_iter().flatten();
-    Some(Answers { paths: paths.map(path).collect::<Option<_>>()?, now })
+    let programs = all.get("programs").and_then(Value::as_array).into_iter().flatten();
+    Some(Answers {
+        paths: paths.map(path).collect::<Option<_>>()?,
+        now,
+        programs: programs.map(program).collect::<Option<_>>()?,
+    })
+}
+
+fn program(value: &Value) -> Option<(AskedKey, Result<Answer, Unknown>)> {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let asked: Hash = text(value, "asked")?.parse().ok()?;
+    let key = AskedKey { program: text(value, "program")?, digest: asked.0 };
+    let Some(is) = value.get("is") else { return Some((key, Err(Unknown(text(value, "unknown")?)))) };
+    let said = match is.get("allow") {
+        Some(allows) => Said::Allow(allows.as_bool()?),
+        None => Said::Score(Score::new(text(is, "score")?.parse().ok()?)?),
+    };
+    Some((key, Ok(Answer { said, reason: text(is, "reason")? })))
 }
 
 pub(super) fn changes(bytes: &[u8]) -> Option<(Vec<Edit>, Vec<Change>)> {

@@ -45,6 +45,28 @@ fn a_session_that_heard_less_than_nothing_is_not_recomputable() {
     }
 }
 
+#[test]
+fn what_a_session_heard_under_a_number_is_what_was_first_recorded_under_it() {
+    let mut written = Written::new("doubled");
+    let mut hear = |text: &'static str| {
+        let message =
+            Entry::new("message").number("session", SESSION).number("heard", 1).text("role", "user");
+        written.add(message.content("text", text.into()))
+    };
+    let (first, second) = (hear("first"), hear("second"));
+    let call = Entry::new("call").number("session", SESSION).number("context", CONTEXT).text("tool", "read");
+    let call = call.text("outcome", "allow").number("heard", 1).content("arguments", "{}".into());
+    let seq = written.add(call);
+    let reader = written.reader();
+    let record = |seq| reader.row(seq).unwrap().unwrap().record().unwrap();
+    let mut retracer = Retracer::new(&reader);
+    [first, second].into_iter().for_each(|seq| retracer.see(&record(seq)));
+    let trace = retracer.trace(&record(seq), crate::Hearing::Words).unwrap();
+    let heard: Vec<String> =
+        trace.unwrap().trace.session.messages().map(|kept| kept.text().to_owned()).collect();
+    assert_eq!(heard, ["first"]);
+}
+
 struct Written {
     store: Store,
     folder: std::path::PathBuf,

@@ -1,5 +1,7 @@
 //! What was found, as lines for people and as one JSON object for programs.
 
+use std::collections::BTreeMap;
+
 use framegate_guard::policy::{Problem, Severity};
 use serde_json::{Value, json};
 
@@ -14,6 +16,8 @@ pub(super) struct Report {
     pub(super) server: Option<Server>,
     /// Why the check ended early.
     pub(super) failure: Option<Failure>,
+    /// What asks each program.
+    pub(super) programs: BTreeMap<String, Vec<String>>,
     /// Show the options of each tool.
     pub(super) shows_options: bool,
 }
@@ -90,6 +94,10 @@ impl Report {
     pub(super) fn text(&self) -> String {
         let mut parts: Vec<String> = self.found.iter().map(Finding::text).collect();
         parts.extend(self.server.as_ref().map(|server| server_text(server, self.shows_options)));
+        let asked = |(program, by): (&String, &Vec<String>)| {
+            format!("the program `{program}` is asked for {}\n", visible(by.join(", ")))
+        };
+        parts.extend(self.programs.iter().map(asked));
         parts.push(format!(
             "{}: {}, {}",
             visible(&self.policy),
@@ -125,6 +133,7 @@ impl Report {
             "warnings": of(Severity::Warning).collect::<Vec<_>>(),
             "server": self.server.as_ref().map(|server| &server.name),
             "tools": tools,
+            "programs": self.programs,
         })
         .to_string()
     }
