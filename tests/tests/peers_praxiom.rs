@@ -1,8 +1,6 @@
 //! A policy of praxiom as its authors ship one, in front of the real filesystem server: the taint of a secret read goes
 //! over two calls, and the refusal is praxiom's own text.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod support;
 
 use std::fs;

@@ -20,7 +20,7 @@ use std::fmt;
 pub(super) use want::{Gives, Want};
 
 /// All functions, by group.
-pub static GROUPS: [(&str, &[Function]); 9] = [
+pub static GROUPS: [(&str, &[Function]); 10] = [
     ("Macros", macros::TABLE),
     ("Paths", paths::TABLE),
     ("URLs", urls::TABLE),
@@ -78,7 +78,7 @@ pub(super) enum Style {
 
 /// What was made of constant arguments when the expression was compiled.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Prepared {
+pub(crate) enum Prepared {
     #[default]
     Nothing,
     Needles(aho_corasick::AhoCorasick),

@@ -77,16 +77,14 @@ const FILE: Keys = Keys {
         "invariants",
         "properties",
     ],
-    later: &[],
     more: &[],
 };
-const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, later: &[], more: provenance::OPTIONS };
+const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, more: provenance::OPTIONS };
 const LIMITS: Keys = Keys::known("limits", &["call_bytes", "depth", "asks_per_minute", "asks_per_session"]);
 const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
 const RULE: Keys = Keys {
     what: "a rule",
     known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode", "program"],
-    later: &[],
     more: &states::RULE_KEYS,
 };
 const RULING: Keys = Keys::known("a ruling", &["that", "because", "otherwise"]);

@@ -20,8 +20,6 @@ pub(crate) struct Keys {
     /// What the mapping is, for messages: "a rule".
     pub(crate) what: &'static str,
     pub(crate) known: &'static [&'static str],
-    /// Keys that a later version will know. Ignoring one would drop a protection its author counts on.
-    pub(crate) later: &'static [&'static [&'static str]],
     /// Known keys of another table.
     pub(crate) more: &'static [&'static str],
 }
@@ -29,7 +27,7 @@ pub(crate) struct Keys {
 impl Keys {
     /// Keys that every build knows.
     pub(crate) const fn known(what: &'static str, known: &'static [&'static str]) -> Keys {
-        Keys { what, known, later: &[], more: &[] }
+        Keys { what, known, more: &[] }
     }
 }
 
@@ -102,13 +100,6 @@ impl Reader<'_> {
             let name = key.text.as_str();
             if keys.known.contains(&name) || keys.more.contains(&name) {
                 fields.members.push((key, value));
-            } else if keys.later.iter().any(|names| names.contains(&name)) {
-                let message = format!("this build does not enforce `{name}` yet");
-                self.error_hint(
-                    &key.span,
-                    message,
-                    "a policy is never half enforced: take it out, or use a later version",
-                );
             } else {
                 self.unknown(key, keys);
             }

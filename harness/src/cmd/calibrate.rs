@@ -7,6 +7,7 @@ use std::sync::Arc;
 use framegate_guard::authorize::{Calibration, CalibrationError, Labelled, calibrate};
 use framegate_guard::json::{Document, Kind, Limits, Value};
 use framegate_guard::policy::{Authorizing, Policy};
+use framegate_guard::praxiom::Dialect;
 use framegate_guard::program::{Open, Score};
 use framegate_guard::world::NoWorld;
 use serde_json::json;
@@ -159,7 +160,7 @@ fn scored(args: &CalibrateArgs, examples: &[Example]) -> Result<Vec<Labelled>, F
 
 fn authorizer(policy: &Path) -> Result<(Asking, Authorizing), Failure> {
     let unusable = |text: String| Failure { exit: Exit::Policy, text };
-    let loaded = policy_file::read(policy).map_err(|why| unusable(why.to_string()))?;
+    let loaded = policy_file::read(policy, Dialect::default()).map_err(|why| unusable(why.to_string()))?;
     let policy_of: &Policy = &loaded.policy;
     let authorizing = policy_of.authorizer().cloned();
     let authorizing = authorizing.ok_or_else(|| unusable("the policy has no `authorizer`".to_owned()))?;

@@ -4,11 +4,17 @@
 use std::collections::BTreeMap;
 
 use super::{Ended, OpenCall, Past, Remembered, Settled, Transition};
+use crate::ledger::Declared;
+use crate::policy::Policy;
+use crate::praxiom;
 use crate::proposal::CallKey;
 use crate::state::{Kept, Scope, Variable};
 
 /// What is remembered is of a kind of policy that others of the session do not have.
 const OTHER: &str = "it is of another kind of policy";
+
+/// The part that is all that a policy of praxiom remembers. No variable of our own can be called so.
+const PRAXIOM: &str = "state of praxiom";
 
 /// One part of what an engine remembers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +111,7 @@ impl Remembered {
         }
         match self {
             Remembered::Native(kept) => Some(kept),
-            Remembered::Nothing => None,
+            Remembered::Nothing | Remembered::Praxiom(_) => None,
         }
     }
 
@@ -115,9 +121,14 @@ impl Remembered {
     }
 
     fn open_again(&mut self, step: u64, transition: &Transition) {
-        let Transition::Native(effects) = transition;
-        if let Some(kept) = self.native() {
-            kept.open_again(step, effects);
+        match transition {
+            Transition::Native(effects) => {
+                if let Some(kept) = self.native() {
+                    kept.open_again(step, effects);
+                }
+            }
+            // It is all in its part.
+            Transition::Praxiom(_) => {}
         }
     }
 
@@ -128,22 +139,41 @@ impl Remembered {
     }
 
     fn lose(&mut self, step: u64) -> Vec<Part> {
-        let Remembered::Native(kept) = self else { return Vec::new() };
-        let changed = kept.lose(step);
-        changed.iter().map(|variable| part(kept, variable)).collect()
+        match self {
+            Remembered::Native(kept) => {
+                let changed = kept.lose(step);
+                changed.iter().map(|variable| part(kept, variable)).collect()
+            }
+            Remembered::Nothing => Vec::new(),
+            Remembered::Praxiom(past) => {
+                past.lose(step);
+                vec![whole(past)]
+            }
+        }
     }
 
     fn parts(&self, of: &Transition) -> Vec<Part> {
-        let Transition::Native(effects) = of;
-        match self {
-            Remembered::Native(kept) => effects.variables().map(|variable| part(kept, variable)).collect(),
-            Remembered::Nothing => Vec::new(),
+        match (self, of) {
+            (Remembered::Native(kept), Transition::Native(effects)) => {
+                effects.variables().map(|variable| part(kept, variable)).collect()
+            }
+            (Remembered::Praxiom(past), Transition::Praxiom(_)) => vec![whole(past)],
+            _ => Vec::new(),
         }
     }
 
     fn set_part(&mut self, part: &Part) -> Result<(), String> {
-        let Some(kept) = self.native() else { return Err(OTHER.to_owned()) };
-        kept.set_part(&part.name, part.text.as_deref()).map_err(|why| why.to_string())
+        match (&mut *self, part.name.as_str(), &part.text) {
+            (Remembered::Nothing | Remembered::Praxiom(_), PRAXIOM, Some(text)) => {
+                *self = Remembered::Praxiom(praxiom::Past::decode(text).map_err(|why| why.to_string())?);
+                Ok(())
+            }
+            (_, PRAXIOM, _) => Err(OTHER.to_owned()),
+            _ => {
+                let Some(kept) = self.native() else { return Err(OTHER.to_owned()) };
+                kept.set_part(&part.name, part.text.as_deref()).map_err(|why| why.to_string())
+            }
+        }
     }
 }
 
@@ -152,12 +182,35 @@ fn part(kept: &Kept, variable: &Variable) -> Part {
     Part { name, is_stores, text: kept.part(&variable.name) }
 }
 
+/// What a policy of praxiom remembers is one part: its variables are few, and its policies replace them whole.
+fn whole(past: &praxiom::Past) -> Part {
+    Part { name: PRAXIOM.to_owned(), is_stores: false, text: Some(past.encode()) }
+}
+
+impl Policy {
+    /// How it declares the variables of its state, for other policies that share them.
+    pub fn declared(&self) -> impl Iterator<Item = Declared> {
+        let of_praxiom = self.praxiom().into_iter().map(|praxiom| {
+            let initial = praxiom.initial();
+            let sorts = praxiom.variables().zip(praxiom.each_shown(&initial));
+            let all: Vec<String> = sorts
+                .map(|((name, sort), (_, first))| format!("{name}: {} = {first}", sort.word()))
+                .collect();
+            let says = format!("all of ({})", all.join(", "));
+            Declared { name: PRAXIOM.to_owned(), is_stores: false, says }
+        });
+        self.machine().variables().iter().map(|variable| variable.declared()).chain(of_praxiom)
+    }
+}
+
 impl Transition {
     /// What other processes have to know of a call under way: what it may do to the state when it ends. Nothing where
-    /// it does nothing then.
+    /// it does nothing then, or where that is in its parts.
     #[must_use]
     pub fn flight(&self) -> Option<String> {
-        let Transition::Native(effects) = self;
-        effects.flight()
+        match self {
+            Transition::Native(effects) => effects.flight(),
+            Transition::Praxiom(_) => None,
+        }
     }
 }

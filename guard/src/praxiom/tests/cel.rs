@@ -97,7 +97,7 @@ proptest! {
         let ours = ours(&source, &state, &[Kept::Int(n.into()), Kept::Str(t.into())]);
         // The twin has its payload by itself.
         let text = cel(&source).unwrap().replace("dumps(args)", "payload");
-        let text = text.replace(r#"(server + "__" + tool)"#, "tool").replace(r#"server + "__" + tool"#, "tool");
+        let text = text.replace(r#"server + "__" + tool"#, "tool");
         let state = [("x", Value::from(x)), ("b", Value::Bool(b)), ("s", Value::text(s))];
         let call = Call(BTreeMap::from([
             ("state", Value::map(state)),

@@ -399,6 +399,10 @@ impl<'b> Build<'b> {
         let key = format!("state.{}, where its effect has no value", variable.name);
         let any = names.own(self.model, &key, slot.sort);
         let which = names.own(self.model, &format!("{key}, may be either"), Sort::Bool);
+        // Only what reads one that may be either may be either itself.
+        let eithers = self.eithers(ok);
+        let is_either = self.model.terms.any(eithers);
+        let which = self.model.terms.all([which, is_either]);
         let not = self.is_lost(ok, not, &key, names);
         let terms = &mut self.model.terms;
         let value = terms.choose(ok, value, any);
@@ -411,17 +415,29 @@ impl<'b> Build<'b> {
 
     /// Whether a value that is not certain is lost. One that reads what may be either may come out the same both ways.
     fn is_lost(&mut self, ok: Id, not: Id, key: &str, names: &mut Names<'_>) -> Id {
-        let read = self.model.terms.reached([ok]);
-        let eithers: Vec<usize> = self.world.slots.values().filter_map(|slot| slot.either).collect();
-        let reads = eithers.into_iter().any(|either| {
-            let either = self.model.read(either);
-            read.binary_search(&either).is_ok()
-        });
-        if !reads {
+        let eithers = self.eithers(ok);
+        if eithers.is_empty() {
             return not;
         }
         let is_lost = names.own(self.model, &format!("{key}, is not certain"), Sort::Bool);
-        self.model.terms.all([not, is_lost])
+        let terms = &mut self.model.terms;
+        let is_either = terms.any(eithers);
+        let is_none = terms.not(is_either);
+        let lost = terms.any([is_lost, is_none]);
+        terms.all([not, lost])
+    }
+
+    /// Whether each boolean that a term reads may be either.
+    fn eithers(&mut self, term: Id) -> Vec<Id> {
+        let read = self.model.terms.reached([term]);
+        let mut eithers = Vec::new();
+        for either in self.world.slots.values().filter_map(|slot| slot.either) {
+            let either = self.model.read(either);
+            if read.binary_search(&either).is_ok() {
+                eithers.push(either);
+            }
+        }
+        eithers
     }
 
     /// With what the variable holds already, where it combines.
@@ -482,8 +498,10 @@ impl<'b> Build<'b> {
         let kept = before.unwrap_or_else(|| self.kept(slot));
         let is_sure = self.model.terms.any([when.0, when.1]);
         let unsure = self.model.terms.not(is_sure);
-        let (mut is_applied, mut is_lost) = (when.0, never);
-        if self.model.terms.truth(unsure) != Some(false) {
+        let (mut is_applied, mut is_lost) = (when.0, unsure);
+        let is_certain = variable.combine.is_none() && self.eithers(unsure).is_empty();
+        if !is_certain && self.model.terms.truth(unsure) != Some(false) {
+            // It may come out the same whatever it reads is, or be decided by what the variable holds.
             let what = key("where `when` has no value");
             let may_be = names.own(self.model, &what, Sort::Bool);
             let lost = names.own(self.model, &format!("{what}, is not known"), Sort::Bool);

@@ -120,13 +120,6 @@ impl Effects {
     }
 }
 
-impl crate::policy::Policy {
-    /// How it declares the variables of its state, for other policies that share them.
-    pub fn declared(&self) -> impl Iterator<Item = Declared> {
-        self.machine().variables().iter().map(|variable| variable.declared())
-    }
-}
-
 impl Variable {
     /// What policies that share it must say alike.
     #[must_use]

@@ -47,7 +47,7 @@ pub(super) fn read(args: &ProveArgs) -> Result<Subject, Failure> {
         return of_praxiom(args, policy, typed);
     }
     let folder = args.policy.parent().unwrap_or(Path::new(""));
-    let loaded = policy_file::parse(&name, &bytes, folder).map_err(|why| unusable(&why))?;
+    let loaded = policy_file::parse(&name, &bytes, (folder, Dialect::Safe)).map_err(|why| unusable(&why))?;
     of_native(args, loaded, typed)
 }
 

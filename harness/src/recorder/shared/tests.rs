@@ -122,11 +122,11 @@ fn policies_of_one_session_declare_a_variable_alike() {
     let (int, text) = (declared("spent", "an int, 0 at first"), declared("spent", "a string, \"\" at first"));
     one.declare("one.yaml", &[int.clone(), declared("a", "a bool")]).unwrap();
     two.declare("two.yaml", &[int.clone(), declared("b", "a bool")]).unwrap();
-    let why = two.declare("next.yaml", &[text.clone()]).unwrap_err();
+    let why = two.declare("next.yaml", std::slice::from_ref(&text)).unwrap_err();
     for part in ["`spent`", "`one.yaml` as an int, 0 at first", "`next.yaml` as a string"] {
         assert!(why.contains(part), "{part}: {why}");
     }
-    other.declare("other.yaml", &[text.clone()]).unwrap();
+    other.declare("other.yaml", std::slice::from_ref(&text)).unwrap();
     // What is the store's is every session's.
     let stored = declared("all", "store: an int");
     one.declare("one.yaml", &[int, stored.clone()]).unwrap();
