@@ -214,7 +214,7 @@ mod tests {
         let leaving = |bytes: usize, to: Preparing| {
             let mut session = Session::new(Window { max_messages: 1, max_chars: 0 });
             session.set_preparing(to);
-            session.tool_output("get", &format!("{:>bytes$}", "calm."));
+            session.tool_output("get", &format!("{}calm.", " ".repeat(bytes - 5)));
             let gone = session.last().cloned().unwrap();
             session.tool_output("get", "x");
             let is_read = gone.is_prepared(Preparing { scans: true, follows: false });
