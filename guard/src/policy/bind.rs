@@ -110,6 +110,11 @@ impl BoundTool {
         self.broken.contains(name) || self.rules.iter().any(|bound| bound.rule.name == name)
     }
 
+    /// Rules that hold for a call which sends one of these arguments, although the tool does not declare it.
+    pub(crate) fn undeclared(&self) -> impl Iterator<Item = (&[String], &BoundRule)> + Clone {
+        self.undeclared.iter().map(|(names, rule)| (names.as_slice(), rule))
+    }
+
     /// The rules that a call with these arguments is held to, in deciding order.
     pub(crate) fn rules_for<'b>(&'b self, arguments: json::Value<'b>) -> impl Iterator<Item = &'b BoundRule> {
         // Put together once: looking up each rule's names in a call of ten thousand is a hostile caller's to ask.
@@ -450,7 +455,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.needed.is_empty() && self.optional.is_empty()
     }
 }

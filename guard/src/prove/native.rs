@@ -103,6 +103,7 @@ pub fn model(
     if policy.machine().variables().iter().any(|variable| variable.scope == Scope::Store) {
         build.restart();
     }
+    build.havoc();
     Ok(model)
 }
 

@@ -355,12 +355,26 @@ impl Terms {
 
     /// The same term with state variables replaced.
     pub(crate) fn substituted(&mut self, id: Id, by: &HashMap<usize, Id>) -> Id {
+        self.replaced(id, &|leaf| match leaf {
+            Node::State(variable) => by.get(variable).copied(),
+            _ => None,
+        })
+    }
+
+    /// The same term with inputs replaced.
+    pub(crate) fn with_inputs(&mut self, id: Id, by: &HashMap<usize, Id>) -> Id {
+        self.replaced(id, &|leaf| match leaf {
+            Node::Input(input) => by.get(input).copied(),
+            _ => None,
+        })
+    }
+
+    fn replaced(&mut self, id: Id, leaf: &dyn Fn(&Node) -> Option<Id>) -> Id {
         let mut done: HashMap<Id, Id> = HashMap::new();
         // Parts stand before their whole, so one pass in order is enough, and no recursion.
         for at in self.reached([id]) {
             let of = |part: &Id| done.get(part).copied().unwrap_or(*part);
             let made = match self.node(at).clone() {
-                Node::State(variable) => by.get(&variable).copied().unwrap_or(at),
                 Node::All(parts) => self.all(parts.iter().map(of).collect::<Vec<_>>()),
                 Node::Any(parts) => self.any(parts.iter().map(of).collect::<Vec<_>>()),
                 Node::If(a, b, c) => self.choose(of(&a), of(&b), of(&c)),
@@ -370,7 +384,7 @@ impl Terms {
                 Node::ToReal(part) => self.to_real(of(&part)),
                 Node::Two(Two::Equal, a, b) => self.equal(of(&a), of(&b)),
                 Node::Two(two, a, b) => self.two(two, of(&a), of(&b)),
-                Node::Constant(_) | Node::Input(_) => at,
+                node @ (Node::Constant(_) | Node::Input(_) | Node::State(_)) => leaf(&node).unwrap_or(at),
             };
             done.insert(at, made);
         }

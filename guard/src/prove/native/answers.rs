@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::super::model::{Event, EventKind};
-use super::super::term::Sort;
-use super::events::{About, Build, Next};
+use super::super::term::{Id, Sort};
+use super::events::{About, Applies, Build, Next, Ruled};
 use super::names::{Names, Reading, Slot};
 use super::{Value, held};
-use crate::state::Scope;
+use crate::policy::{BoundEffect, BoundRule};
+use crate::state::{Scope, Value as Held, Variable};
 
 impl Build<'_> {
     /// The answer comes: what `after` makes of it, and what a failed call takes back.
@@ -17,9 +18,8 @@ impl Build<'_> {
         let (arguments, definitions) = (&about.arguments, bound.definitions.as_slice());
         let mut names = self.names(arguments, about.is_closed, tool, Reading::AsItIs, definitions);
         let mut changes = BTreeMap::new();
-        self.undone(about, &mut changes, &mut names);
-        for rule in &bound.rules {
-            let when = self.was(rule, &mut names);
+        for ruled in &about.rules {
+            let (rule, when) = (ruled.bound, self.was(ruled, &mut names));
             for effect in &rule.after {
                 let Some((mut next, fits)) = self.change(&effect.variable, &effect.value, when, &mut names)
                 else {
@@ -28,6 +28,7 @@ impl Build<'_> {
                 // What does not fit there is not known afterwards.
                 let not = self.model.terms.not(fits);
                 next.unknown = self.model.terms.any([next.unknown, not]);
+                let next = self.or_worst(rule, effect, next, &mut names);
                 let before = changes.get(&*effect.variable.name).copied();
                 let next = self.merged(&effect.variable, before, next, when, &mut names);
                 changes.insert(effect.variable.name.to_string(), next);
@@ -40,75 +41,121 @@ impl Build<'_> {
                 ));
             }
         }
-        self.ended(about, EventKind::Answer, open, &changes, &names);
+        let changes = self.effects(&changes);
+        let effects = self.undone(about, changes, &mut names);
+        self.ended(about, EventKind::Answer, open, effects, &names);
     }
 
     /// Whether a rule was about the call that is answered; with a `when` it may have been or not.
     fn was(
         &mut self,
-        rule: &crate::policy::BoundRule,
+        rule: &Ruled<'_>,
         names: &mut Names<'_>,
     ) -> (super::super::Id, super::super::Id) {
-        if rule.when.is_none() {
+        if rule.bound.when.is_none() && matches!(rule.applies, Applies::Always) {
             return super::cel::always(self.model);
         }
-        let key = format!("`when` of {} held when the call was made", rule.rule.name);
+        let key = format!("{} was for the call when it was made", rule.bound.rule.name);
         let was = names.own(self.model, &key, Sort::Bool);
         (was, self.model.terms.not(was))
     }
 
-    /// `on_error: undo`: of a call that failed, what it set may be what it was before.
-    fn undone(&mut self, about: &About<'_>, changes: &mut BTreeMap<String, Next>, names: &mut Names<'_>) {
-        let rules = about.tool.bound.rules.iter().filter(|rule| rule.rule.effects.is_undone);
+    /// Where it was not certain that a rule was for a call, its `after` is the worst that it can be.
+    fn or_worst(
+        &mut self,
+        rule: &BoundRule,
+        effect: &BoundEffect,
+        next: Next,
+        names: &mut Names<'_>,
+    ) -> Next {
+        let slot = self.world.slots.get(&*effect.variable.name).copied();
+        let Some(slot) = slot.filter(|_| self.uncertain.contains(&rule.rule.name)) else { return next };
+        let worst = self.worst((&effect.variable, None), slot, names);
+        let key = format!("it was certain that {} was for the call", rule.rule.name);
+        let is_certain = names.own(self.model, &key, Sort::Bool);
+        let terms = &mut self.model.terms;
+        Next {
+            value: terms.choose(is_certain, next.value, worst.value),
+            unknown: terms.choose(is_certain, next.unknown, worst.unknown),
+            either: terms.choose(is_certain, next.either, worst.either),
+        }
+    }
+
+    /// `on_error: undo`: of a call that failed, what it set may be what it was before, whatever was known of that. What
+    /// `after` gives is computed from there.
+    fn undone(
+        &mut self,
+        about: &About<'_>,
+        after: Vec<(usize, Id)>,
+        names: &mut Names<'_>,
+    ) -> Vec<(usize, Id)> {
+        let mut changes = BTreeMap::new();
+        let rules = about.rules.iter().map(|ruled| ruled.bound).filter(|rule| rule.rule.effects.is_undone);
         for effect in rules.flat_map(|rule| &rule.set) {
             let Some(slot) = self.world.slots.get(&*effect.variable.name).copied() else { continue };
             let key = format!("state.{}, where a failed call takes it back", effect.variable.name);
             let (any, is_taken) =
                 (names.own(self.model, &key, slot.sort), names.own(self.model, &key, Sort::Bool));
-            let (value, never) = (self.model.read(slot.at), self.model.terms.bool(false));
+            let value = self.model.read(slot.at);
+            let was_unknown = names.own(self.model, &format!("{key}, was not known"), Sort::Bool);
+            let was_either = self.either(slot, &format!("{key}, might be either"), was_unknown, names);
+            let never = self.model.terms.bool(false);
             let (unknown, either) =
                 (self.model.read(slot.unknown), slot.either.map(|at| self.model.read(at)));
             let terms = &mut self.model.terms;
             let next = Next {
                 value: terms.choose(is_taken, any, value),
-                unknown: terms.choose(is_taken, never, unknown),
-                either: terms.choose(is_taken, never, either.unwrap_or(never)),
+                unknown: terms.choose(is_taken, was_unknown, unknown),
+                either: terms.choose(is_taken, was_either, either.unwrap_or(never)),
             };
             changes.insert(effect.variable.name.to_string(), next);
         }
+        let mut back = self.effects(&changes);
+        let mut effects = Vec::with_capacity(after.len() + back.len());
+        for (at, value) in after {
+            effects.push((at, self.model.after(value, &back)));
+        }
+        back.retain(|(at, _)| effects.iter().all(|(changed, _)| changed != at));
+        effects.extend(back);
+        effects
     }
 
     /// Nobody saw an answer: the worst it can have been.
     pub(super) fn lost(&mut self, about: &About<'_>, open: usize) {
-        let bound = &about.tool.bound;
         let nothing = BTreeMap::new();
         let mut names = self.names(&nothing, false, None, Reading::AsItIs, &[]);
         let mut changes = BTreeMap::new();
-        for rule in &bound.rules {
-            let when = self.was(rule, &mut names);
+        for ruled in &about.rules {
+            let (rule, when) = (ruled.bound, self.was(ruled, &mut names));
             for effect in &rule.after {
                 let Some(slot) = self.world.slots.get(&*effect.variable.name).copied() else { continue };
-                let next = self.worst(effect, slot, &mut names);
+                let next = self.worst((&effect.variable, effect.lost.as_ref()), slot, &mut names);
                 let before = changes.get(&*effect.variable.name).copied();
                 let next = self.merged(&effect.variable, before, next, when, &mut names);
                 changes.insert(effect.variable.name.to_string(), next);
             }
         }
-        self.ended(about, EventKind::Lost, open, &changes, &names);
+        let effects = self.effects(&changes);
+        self.ended(about, EventKind::Lost, open, effects, &names);
     }
 
     /// `lost:`, else a boolean may be either and nobody knows another.
-    fn worst(&mut self, effect: &crate::policy::BoundEffect, slot: Slot, names: &mut Names<'_>) -> Next {
+    fn worst(
+        &mut self,
+        (variable, lost): (&Variable, Option<&Held>),
+        slot: Slot,
+        names: &mut Names<'_>,
+    ) -> Next {
         let (never, always) = (self.model.terms.bool(false), self.model.terms.bool(true));
-        let (given, ok) = match effect.lost.as_ref().and_then(held) {
+        let (given, ok) = match lost.and_then(held) {
             Some(value) => (self.model.terms.value(value), always),
             None => (self.model.terms.value(Value::zero(slot.sort)), never),
         };
-        let (value, ok) = self.combined(&effect.variable, slot, given, ok);
+        let (value, ok) = self.combined(variable, slot, given, ok);
         if self.model.terms.truth(ok) == Some(true) {
             return Next { value, unknown: never, either: never };
         }
-        let key = format!("state.{}, after an answer that never came", effect.variable.name);
+        let key = format!("state.{}, after an answer that never came", variable.name);
         let any = names.own(self.model, &key, slot.sort);
         let was_lost = names.own(self.model, &format!("{key}, is not known"), Sort::Bool);
         let terms = &mut self.model.terms;
@@ -124,10 +171,9 @@ impl Build<'_> {
         about: &About<'_>,
         kind: EventKind,
         open: usize,
-        changes: &BTreeMap<String, Next>,
+        mut effects: Vec<(usize, Id)>,
         names: &Names<'_>,
     ) {
-        let mut effects = self.effects(changes);
         effects.push((open, self.counted(open, -1)));
         let possible = self.is_open(open);
         let (tool, inputs) = (about.tool.bound.name.clone(), names.inputs().into_iter().collect());

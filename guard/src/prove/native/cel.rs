@@ -9,7 +9,7 @@ use super::super::model::{InputKind, Model};
 use super::super::smt::is_writable;
 use super::super::term::{Id, Sort, Two, Value as Known};
 use super::meaning::{Meaning, alike, both, either, equal, not, ordered, test, truth};
-use super::names::Names;
+use super::names::{Names, is_of_state};
 use super::spell::spelled;
 use crate::cel::tree::{Each, Kind, Node, Operator, Quantifier};
 use crate::cel::{Expression, Type, Value};
@@ -136,7 +136,7 @@ impl Lower<'_, '_> {
             return self.model.terms.bool(true);
         }
         // A value of the state is one of the model's own only before the call.
-        match key.contains("state.") {
+        match is_of_state(key) {
             true => self.names.free(self.model, &format!("{key} has a value"), Sort::Bool),
             false => self.names.own(self.model, &format!("{key} has a value"), Sort::Bool),
         }

@@ -1,17 +1,19 @@
 //! The events of a policy: each tool's call, and what becomes of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use num_bigint::BigInt;
 
-use super::super::model::{Event, EventKind, Model};
+use super::super::model::{Event, EventKind, InputKind, Model, OWN};
 use super::super::term::{Id, Sort, Two, Value};
 use super::cel::Lower;
 use super::names::{Argument, Names, Reading, Slot, World};
 use super::{Asks, Compiled, Tool, arguments};
 use crate::cel::Expression;
-use crate::policy::{Arguments, BoundRule, Mode, Otherwise, Policy};
-use crate::state::{Combine, Kind, Variable};
+use crate::json;
+use crate::policy::{Arguments, BoundRule, Mode, Otherwise, Policy, arguments_of};
+use crate::schema::Schema;
+use crate::state::{Combine, Kind, Variable, reads};
 
 /// Variables that may be either at once: with more of them a rule asks instead.
 const UNCERTAIN_MAX: usize = crate::state::UNCERTAIN_MAX;
@@ -34,6 +36,25 @@ pub(super) struct Build<'b> {
     seen: Vec<Option<usize>>,
     /// For each tool whose answers matter: the count of its open calls, and the variables they may change.
     open: Vec<(usize, BTreeSet<String>)>,
+    /// What properties ask of states and nobody knows.
+    any: Vec<(usize, Sort)>,
+    /// Rules of the tool whose call was last translated, where it may be uncertain whether they are for it.
+    pub(super) uncertain: BTreeSet<String>,
+}
+
+/// A rule of a tool, and the calls that it is for.
+pub(super) struct Ruled<'t> {
+    pub(super) bound: &'t BoundRule,
+    pub(super) applies: Applies,
+}
+
+/// Which calls a rule is for, beside its `when`.
+pub(super) enum Applies {
+    Always,
+    /// Those that send one of these.
+    Sent(Vec<String>),
+    /// Nobody knows, but for those that send all of the first, and one of the others where there is no first.
+    Perhaps(Vec<String>, Vec<String>),
 }
 
 /// What is known of a tool's arguments.
@@ -41,6 +62,7 @@ pub(super) struct About<'t> {
     pub(super) arguments: BTreeMap<String, Argument>,
     pub(super) is_closed: bool,
     pub(super) tool: &'t Tool<'t>,
+    pub(super) rules: Vec<Ruled<'t>>,
 }
 
 impl<'b> Build<'b> {
@@ -51,7 +73,17 @@ impl<'b> Build<'b> {
         asks: Asks,
         compiled: &'b [Compiled],
     ) -> Build<'b> {
-        let mut build = Build { model, policy, world, asks, compiled, seen: Vec::new(), open: Vec::new() };
+        let mut build = Build {
+            model,
+            policy,
+            world,
+            asks,
+            compiled,
+            seen: Vec::new(),
+            open: Vec::new(),
+            any: Vec::new(),
+            uncertain: BTreeSet::new(),
+        };
         for rule in policy.rules() {
             let at = build.model.rule(&rule.name);
             if let Some(known) = build.model.rules.get_mut(at) {
@@ -60,7 +92,10 @@ impl<'b> Build<'b> {
             }
         }
         for invariant in policy.invariants() {
-            build.model.rule(&invariant.name);
+            let at = build.model.rule(&invariant.name);
+            if let Some(known) = build.model.rules.get_mut(at) {
+                known.is_ask = invariant.otherwise == Otherwise::Ask;
+            }
         }
         for (at, compiled) in compiled.iter().enumerate() {
             let seen = compiled.after.is_some();
@@ -76,16 +111,43 @@ impl<'b> Build<'b> {
         for (at, property) in compiled.iter().enumerate().filter(|(_, property)| property.is_of_states) {
             let mut names = self.names(&nothing, false, None, Reading::AsItIs, &[]);
             let (never, _) = self.lower(&mut names).condition(&property.never);
-            // A free value of a state would be one of all its events.
             let inputs = names.inputs();
-            let never = if inputs.is_empty() { never } else { self.model.terms.bool(false) };
-            if !inputs.is_empty() {
-                let name =
-                    self.model.properties.get(at).map(|property| property.name.clone()).unwrap_or_default();
-                self.model.note(format!("`{name}` reads what the model does not know of a state"));
-            }
+            let never = self.free_of_states(at, never, &inputs);
             if let Some(property) = self.model.properties.get_mut(at) {
                 property.state = Some(never);
+            }
+        }
+    }
+
+    /// What a property asks of a state and the model does not know is any value there, and another one in the next.
+    fn free_of_states(&mut self, property: usize, never: Id, inputs: &BTreeSet<usize>) -> Id {
+        if inputs.is_empty() {
+            return never;
+        }
+        let name =
+            self.model.properties.get(property).map(|property| property.name.clone()).unwrap_or_default();
+        self.model.note(format!("`{name}` reads what the model does not know of a state"));
+        let mut by = HashMap::new();
+        for at in inputs {
+            let Some(input) = self.model.inputs.get(*at) else { continue };
+            let (label, sort) = (input.label.clone(), input.sort);
+            let variable = self.model.any_variable(label, sort);
+            if let Some(variable) = self.model.variables.get_mut(variable) {
+                variable.is_own = true;
+            }
+            self.any.push((variable, sort));
+            by.insert(*at, self.model.read(variable));
+        }
+        self.model.terms.with_inputs(never, &by)
+    }
+
+    /// After every event what nobody knows of a state is something else.
+    pub(super) fn havoc(&mut self) {
+        for (variable, sort) in self.any.clone() {
+            let (input, value) = self.model.input("of a state", sort, InputKind::Named(OWN));
+            for event in &mut self.model.events {
+                event.effects.push((variable, value));
+                event.inputs.push(input);
             }
         }
     }
@@ -110,6 +172,7 @@ impl<'b> Build<'b> {
         Names {
             world: self.world,
             definitions,
+            defined: self.policy.definitions(),
             arguments,
             is_closed,
             tool,
@@ -136,15 +199,80 @@ impl<'b> Build<'b> {
                     .as_ref()
                     .is_some_and(|options| options.arguments != Arguments::Unchecked);
             let own = tool.bound.options.as_ref().and_then(|options| options.schema.as_ref());
-            let schema = own.map(|schema| schema.document().root()).or(tool.schema).filter(|_| enforced);
-            let (arguments, is_closed) = arguments(schema);
-            let about = About { arguments, is_closed, tool };
+            let schema = own.map(|schema| schema.document().root()).or(tool.schema);
+            let rules = self.ruled(tool, schema.is_some());
+            // Where it cannot be used a call asks, and may be anything.
+            let is_usable = |schema: &json::Value<'_>| enforced && Schema::compile(*schema).is_ok();
+            let (arguments, is_closed) = arguments(schema.filter(is_usable));
+            let about = About { arguments, is_closed, tool, rules };
             self.call(&about, open);
             if let Some(open) = open {
                 self.answer(&about, open);
                 self.lost(&about, open);
             }
         }
+    }
+
+    /// A rule without `tools` is for tools with the arguments that it reads; without a schema nobody knows which these
+    /// are.
+    fn ruled<'t>(&self, tool: &'t Tool<'_>, has_schema: bool) -> Vec<Ruled<'t>> {
+        let applies = |bound: &BoundRule| {
+            let rule = &bound.rule;
+            if has_schema || !rule.tools.is_empty() || rule.made_of.is_some() {
+                return Applies::Always;
+            }
+            let wanted = arguments_of(self.policy, rule);
+            if wanted.is_empty() {
+                return Applies::Always;
+            }
+            Applies::Perhaps(wanted.needed.into_iter().collect(), wanted.optional.into_iter().collect())
+        };
+        let bound = tool.bound.rules.iter().map(|bound| Ruled { bound, applies: applies(bound) });
+        let undeclared = tool.bound.undeclared();
+        let undeclared =
+            undeclared.map(|(names, bound)| Ruled { bound, applies: Applies::Sent(names.to_vec()) });
+        bound.chain(undeclared).collect()
+    }
+
+    /// Whether a rule is for a call: certainly, and certainly not.
+    fn when(&mut self, rule: &Ruled<'_>, names: &mut Names<'_>) -> (Id, Id) {
+        let (yes, no) = match &rule.bound.when {
+            Some(when) => self.lower(names).condition(when),
+            None => super::cel::always(self.model),
+        };
+        let is_given =
+            |build: &mut Self, names: &mut Names<'_>, all: &[String]| -> Vec<Id> {
+                all.iter().filter_map(|name| names.given(build.model, "args", name)).collect()
+            };
+        let applies = match &rule.applies {
+            Applies::Always => return (yes, no),
+            Applies::Sent(sent) => {
+                let sent = is_given(self, names, sent);
+                self.model.terms.any(sent)
+            }
+            Applies::Perhaps(needed, optional) => {
+                let mut all = is_given(self, names, needed);
+                if needed.is_empty() {
+                    let optional = is_given(self, names, optional);
+                    all.push(self.model.terms.any(optional));
+                }
+                let has_all = self.model.terms.all(all);
+                let key = format!("the tool declares what `{}` reads", rule.bound.rule.name);
+                let declares = names.own(self.model, &key, Sort::Bool);
+                self.model.terms.any([declares, has_all])
+            }
+        };
+        let terms = &mut self.model.terms;
+        let not = terms.not(applies);
+        (terms.all([applies, yes]), terms.any([not, no]))
+    }
+
+    /// Whether so many variables may be uncertain to these expressions that the guard does not look at all states.
+    fn is_beyond<'e>(&self, expressions: impl Iterator<Item = &'e Expression> + Clone) -> bool {
+        let bools = self.policy.machine().variables().iter().filter(|one| one.kind == Kind::Bool);
+        let read =
+            bools.filter(|one| expressions.clone().any(|expression| reads(expression, &one.name)));
+        read.count() > UNCERTAIN_MAX
     }
 
     /// Hidden tools, and those that the policy does not offer, cannot be called.
@@ -158,7 +286,7 @@ impl<'b> Build<'b> {
     }
 
     fn opened(&mut self, tool: &Tool<'_>) -> Option<usize> {
-        let rules = tool.bound.rules.iter();
+        let rules = tool.bound.rules.iter().chain(tool.bound.undeclared().map(|(_, rule)| rule));
         let changed: BTreeSet<String> = rules
             .clone()
             .flat_map(|rule| &rule.after)
@@ -201,13 +329,13 @@ impl<'b> Build<'b> {
         let mut names = self.names(arguments, about.is_closed, tool, Reading::Judging, definitions);
         let is_enforced = self.mode(about.tool) == Mode::Enforce;
         let mut holds = Vec::new();
-        for rule in &bound.rules {
+        self.uncertain.clear();
+        for rule in &about.rules {
             holds.extend(self.rule(rule, is_enforced, &mut names));
         }
         names.reading = Reading::AsItIs;
-        let (changes, fits) = self.set(&bound.rules, &mut names);
+        let (changes, fits) = self.set(&about.rules, &mut names);
         let mut effects = self.effects(&changes);
-        holds.extend(fits.into_iter().filter(|_| is_enforced));
         let decided = self.model.terms.all(holds);
         names.reading = Reading::Judging;
         names.prefix = "after the call: ";
@@ -217,6 +345,8 @@ impl<'b> Build<'b> {
             let every = self.in_every_state(invariant, names.has_free_of_state);
             possible.push(self.model.after(every, &effects));
         }
+        // What is set is computed from what is so now: calls under way make no other state of that.
+        possible.extend(fits.into_iter().filter(|_| is_enforced));
         possible.extend(self.facts());
         (names.prefix, names.reading) = ("", Reading::AsItIs);
         let possible = self.model.terms.all(possible);
@@ -237,24 +367,41 @@ impl<'b> Build<'b> {
     }
 
     /// What must be so for a rule to let a call through.
-    fn rule(&mut self, bound: &BoundRule, is_enforced: bool, names: &mut Names<'_>) -> Option<Id> {
-        let when = match &bound.when {
-            Some(when) => self.lower(names).condition(when),
-            None => super::cel::always(self.model),
-        };
+    fn rule(&mut self, ruled: &Ruled<'_>, is_enforced: bool, names: &mut Names<'_>) -> Option<Id> {
+        let bound = ruled.bound;
+        let when = self.when(ruled, names);
+        self.note_uncertain(bound, when);
         let that = self.lower(names).condition(&bound.that);
         let terms = &mut self.model.terms;
         let stops = terms.all([when.0, that.1]);
         let passes = terms.any([when.1, that.0]);
         let rule = self.model.rule(&bound.rule.name);
-        self.model.refuses(rule, stops);
         if !is_enforced || bound.rule.mode == Mode::Monitor {
+            let never = self.model.terms.bool(false);
+            self.model.refuses(rule, never);
+            return None;
+        }
+        self.model.refuses(rule, stops);
+        let conditions = bound.when.iter().chain([&bound.that]).map(|condition| &**condition);
+        if self.asks == Asks::Granted && self.is_beyond(conditions) {
             return None;
         }
         match (self.asks, bound.rule.otherwise) {
             (Asks::Refused, _) => Some(passes),
             (Asks::Granted, Otherwise::Deny) => Some(self.model.terms.not(stops)),
             (Asks::Granted, Otherwise::Ask) => None,
+        }
+    }
+
+    /// A rule whose `when` has no value, or another one in another state that may be, may be for a call or not.
+    fn note_uncertain(&mut self, bound: &BoundRule, when: (Id, Id)) {
+        let Some(condition) = &bound.when else { return };
+        let terms = &mut self.model.terms;
+        let is_certain = terms.any([when.0, when.1]);
+        let is_total = terms.truth(is_certain) == Some(true);
+        let bools = self.policy.machine().variables().iter().filter(|one| one.kind == Kind::Bool);
+        if !is_total || bools.into_iter().any(|one| reads(condition, &one.name)) {
+            self.uncertain.insert(bound.rule.name.clone());
         }
     }
 
@@ -266,8 +413,13 @@ impl<'b> Build<'b> {
             let (yes, no) = self.lower(names).condition(&invariant.that.expression);
             let stops = self.model.after(no, effects);
             let rule = self.model.rule(&invariant.name);
-            self.model.refuses(rule, stops);
             if !is_enforced || invariant.mode == Mode::Monitor {
+                let never = self.model.terms.bool(false);
+                self.model.refuses(rule, never);
+                continue;
+            }
+            self.model.refuses(rule, stops);
+            if self.asks == Asks::Granted && self.is_beyond([&*invariant.that.expression].into_iter()) {
                 continue;
             }
             match (self.asks, invariant.otherwise) {
@@ -343,20 +495,22 @@ impl<'b> Build<'b> {
     }
 
     /// What a call's rules set, from the state before it, and what must be so for it to fit.
-    fn set(&mut self, rules: &[BoundRule], names: &mut Names<'_>) -> (BTreeMap<String, Next>, Vec<Id>) {
+    fn set(&mut self, rules: &[Ruled<'_>], names: &mut Names<'_>) -> (BTreeMap<String, Next>, Vec<Id>) {
         let (mut changes, mut fits) = (BTreeMap::new(), Vec::new());
-        for rule in rules {
-            let when = match &rule.when {
-                Some(when) => self.lower(names).condition(when),
-                None => super::cel::always(self.model),
-            };
+        for ruled in rules {
+            let (rule, when) = (ruled.bound, self.when(ruled, names));
             for effect in &rule.set {
                 let change = self.change(&effect.variable, &effect.value, when, names);
-                let Some((next, fit)) = change else { continue };
+                let Some((mut next, fit)) = change else { continue };
+                // Of a rule that is monitored nothing is stopped, and nobody knows what the variable holds then.
+                let is_over = self.model.terms.not(fit);
+                next.unknown = self.model.terms.any([next.unknown, is_over]);
                 let before = changes.get(&*effect.variable.name).copied();
                 let next = self.merged(&effect.variable, before, next, when, names);
                 changes.insert(effect.variable.name.to_string(), next);
-                fits.push(fit);
+                if rule.rule.mode != Mode::Monitor {
+                    fits.push(fit);
+                }
             }
         }
         (changes, fits)
@@ -371,7 +525,12 @@ impl<'b> Build<'b> {
         names: &mut Names<'_>,
     ) -> Option<(Next, Id)> {
         let slot = *self.world.slots.get(&*variable.name)?;
-        let (given, ok) = self.lower(names).value(expression, slot.sort);
+        let (given, mut ok) = self.lower(names).value(expression, slot.sort);
+        if self.is_beyond([expression].into_iter()) {
+            let key = format!("state.{}, where too much is uncertain", variable.name);
+            let is_certain = names.own(self.model, &key, Sort::Bool);
+            ok = self.model.terms.all([ok, is_certain]);
+        }
         let (value, ok) = self.combined(variable, slot, given, ok);
         let (value, fit) = match variable.kind {
             Kind::Int => {
@@ -493,12 +652,13 @@ impl<'b> Build<'b> {
             let what = key("where several effects combine");
             let value = names.own(self.model, &what, slot.sort);
             let unknown = names.own(self.model, &format!("{what}, is not known"), Sort::Bool);
-            return Next { value, unknown, either: never };
+            let either = self.either(slot, &format!("{what}, may be either"), unknown, names);
+            return Next { value, unknown, either };
         }
         let kept = before.unwrap_or_else(|| self.kept(slot));
         let is_sure = self.model.terms.any([when.0, when.1]);
         let unsure = self.model.terms.not(is_sure);
-        let (mut is_applied, mut is_lost) = (when.0, unsure);
+        let (mut is_applied, mut is_lost, mut is_either) = (when.0, unsure, never);
         let is_certain = variable.combine.is_none() && self.eithers(unsure).is_empty();
         if !is_certain && self.model.terms.truth(unsure) != Some(false) {
             // It may come out the same whatever it reads is, or be decided by what the variable holds.
@@ -508,14 +668,27 @@ impl<'b> Build<'b> {
             let terms = &mut self.model.terms;
             let may_be = terms.all([unsure, may_be]);
             (is_applied, is_lost) = (terms.any([when.0, may_be]), terms.all([unsure, lost]));
+            let either = self.either(slot, &format!("{what}, may be either"), is_lost, names);
+            is_either = self.model.terms.all([unsure, either]);
         }
         let terms = &mut self.model.terms;
         let unknown = terms.choose(is_applied, next.unknown, kept.unknown);
+        let either = terms.choose(is_applied, next.either, kept.either);
         Next {
             value: terms.choose(is_applied, next.value, kept.value),
             unknown: terms.any([unknown, is_lost]),
-            either: terms.choose(is_applied, next.either, kept.either),
+            either: terms.any([either, is_either]),
         }
+    }
+
+    /// Of a boolean: it may be either, or not, where it is not unknown.
+    pub(super) fn either(&mut self, slot: Slot, key: &str, unknown: Id, names: &mut Names<'_>) -> Id {
+        if slot.either.is_none() {
+            return self.model.terms.bool(false);
+        }
+        let either = names.own(self.model, key, Sort::Bool);
+        let known = self.model.terms.not(unknown);
+        self.model.terms.all([known, either])
     }
 
     fn kept(&mut self, slot: Slot) -> Next {

@@ -50,6 +50,8 @@ pub(super) enum Reading {
 pub(super) struct Names<'n> {
     pub(super) world: &'n World,
     pub(super) definitions: &'n [BoundDefinition],
+    /// As they are without a schema.
+    pub(super) defined: &'n [std::sync::Arc<crate::policy::Definition>],
     /// Where they are checked by a schema.
     pub(super) arguments: &'n BTreeMap<String, Argument>,
     /// Every argument is declared.
@@ -78,6 +80,11 @@ impl PartialOrd for Sort {
     }
 }
 
+/// Whether what is spelled so may read the state, itself or by a definition. A text that says so does no harm.
+pub(super) fn is_of_state(key: &str) -> bool {
+    key.contains("state") || key.contains("defs")
+}
+
 impl<'n> Names<'n> {
     fn input(&mut self, model: &mut Model, key: &str, sort: Sort, kind: InputKind) -> Id {
         let is_free = matches!(kind, InputKind::Free(_));
@@ -97,7 +104,7 @@ impl<'n> Names<'n> {
 
     /// Any value.
     pub(super) fn free(&mut self, model: &mut Model, key: &str, sort: Sort) -> Id {
-        let is_of_state = key.contains("state.");
+        let is_of_state = is_of_state(key);
         self.has_free_of_state |= is_of_state;
         let key = if is_of_state { format!("{}{key}", self.prefix) } else { key.to_owned() };
         self.input(model, &key, sort, InputKind::Free(key.clone()))
@@ -121,10 +128,12 @@ impl<'n> Names<'n> {
     }
 
     pub(super) fn definition(&self, name: &str) -> Option<&'n Expression> {
-        self.definitions
-            .iter()
-            .find(|definition| definition.name == name)
-            .map(|definition| &*definition.value)
+        let bound = self.definitions.iter().find(|definition| definition.name == name);
+        let loaded = || self.defined.iter().find(|definition| definition.name == name);
+        match bound {
+            Some(bound) => Some(&bound.value),
+            None => loaded().map(|loaded| &*loaded.value.expression),
+        }
     }
 
     /// A variable that has a meaning of its own.
