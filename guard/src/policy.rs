@@ -426,11 +426,20 @@ impl Policy {
         scope::of_call(&self.0.scope, crate::cel::Type::map(crate::cel::Type::Dyn), &types)
     }
 
+    fn globs(&self) -> impl Iterator<Item = &Glob> {
+        let named = self.0.tools.all().iter().map(|entry| &entry.glob);
+        named.chain(self.0.rules.iter().flat_map(|rule| &rule.tools))
+    }
+
+    /// Whether it speaks of other servers than this one by name: their calls share a session's state with it.
+    #[must_use]
+    pub fn names_others(&self, server: &str) -> bool {
+        self.globs().any(|glob| !glob.matches_server(server))
+    }
+
     /// All patterns of tool names that speak of this server.
     pub(crate) fn tool_patterns(&self, server: &str) -> Vec<Vec<crate::prove::Piece>> {
-        let named = self.0.tools.all().iter().map(|entry| &entry.glob);
-        let ruled = self.0.rules.iter().flat_map(|rule| &rule.tools);
-        named.chain(ruled).filter(|glob| glob.matches_server(server)).map(Glob::pieces).collect()
+        self.globs().filter(|glob| glob.matches_server(server)).map(Glob::pieces).collect()
     }
 
     /// Whether `show_rules` is set for any tool.

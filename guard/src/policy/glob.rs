@@ -105,6 +105,11 @@ impl Glob {
         self.server.as_ref().is_none_or(|pattern| pattern.matches(server))
     }
 
+    /// Whether it speaks of servers by name.
+    pub(crate) fn names_server(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// The one tool name it can mean, when it has no wildcard in it.
     #[must_use]
     pub fn exact_tool(&self) -> Option<&str> {

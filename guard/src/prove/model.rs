@@ -59,6 +59,8 @@ pub enum EventKind {
     Call,
     /// It is known that an open call's answer will never come.
     Lost,
+    /// A call of another server of the same session, or its answer.
+    Elsewhere,
     /// Another session begins on the same store.
     Restart,
 }

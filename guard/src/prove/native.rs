@@ -103,6 +103,9 @@ pub fn model(
     if policy.machine().variables().iter().any(|variable| variable.scope == Scope::Store) {
         build.restart();
     }
+    if policy.names_others(bound.server()) {
+        build.elsewhere(bound.server());
+    }
     build.havoc();
     Ok(model)
 }

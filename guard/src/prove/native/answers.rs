@@ -7,7 +7,7 @@ use super::super::term::{Id, Sort};
 use super::events::{About, Applies, Build, Next, Ruled};
 use super::names::{Names, Reading, Slot};
 use super::{Value, held};
-use crate::policy::{BoundEffect, BoundRule};
+use crate::policy::{BoundEffect, BoundRule, Rule};
 use crate::state::{Scope, Value as Held, Variable};
 
 impl Build<'_> {
@@ -177,6 +177,36 @@ impl Build<'_> {
         effects.push((open, self.counted(open, -1)));
         let possible = self.is_open(open);
         let (tool, inputs) = (about.tool.bound.name.clone(), names.inputs().into_iter().collect());
+        self.model.events.push(Event { tool, kind, inputs, possible, effects, watched: Vec::new() });
+    }
+
+    /// Calls of the other servers of a session change what they share with this one: to what, and when, nobody knows.
+    pub(super) fn elsewhere(&mut self, server: &str) {
+        self.model.note(format!(
+            "the policy names other servers than `{server}`: what their calls may set is any value at any time, and \
+             properties are of the calls of `{server}`"
+        ));
+        let nothing = BTreeMap::new();
+        let mut names = self.names(&nothing, false, None, Reading::AsItIs, &[]);
+        let is_own = |rule: &Rule| {
+            !rule.tools.is_empty()
+                && rule.tools.iter().all(|glob| glob.names_server() && glob.matches_server(server))
+        };
+        let policy = self.policy;
+        let rules = policy.rules().iter().filter(|rule| !is_own(rule));
+        let mut changes = BTreeMap::new();
+        for effect in rules.flat_map(|rule| rule.effects.set.iter().chain(&rule.effects.after)) {
+            let name = &*effect.variable.name;
+            let Some(slot) = self.world.slots.get(name).copied() else { continue };
+            let value = names.own(self.model, &format!("state.{name}, elsewhere"), slot.sort);
+            let unknown = names.own(self.model, &format!("state.{name}, unknown elsewhere"), Sort::Bool);
+            let either = self.either(slot, &format!("state.{name}, either elsewhere"), unknown, &mut names);
+            changes.insert(name.to_owned(), Next { value, unknown, either });
+        }
+        let mut effects = self.effects(&changes);
+        effects.extend(self.seen_elsewhere(&mut names));
+        let (possible, inputs) = (self.model.terms.bool(true), names.inputs().into_iter().collect());
+        let (tool, kind) = ("(another server)".to_owned(), EventKind::Elsewhere);
         self.model.events.push(Event { tool, kind, inputs, possible, effects, watched: Vec::new() });
     }
 

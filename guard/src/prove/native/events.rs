@@ -141,6 +141,17 @@ impl<'b> Build<'b> {
         self.model.terms.with_inputs(never, &by)
     }
 
+    /// `after` of a property may have been true of another server's call.
+    pub(super) fn seen_elsewhere(&mut self, names: &mut Names<'_>) -> Vec<(usize, Id)> {
+        let seen: Vec<usize> = self.seen.iter().flatten().copied().collect();
+        let is_seen = |(at, seen): (usize, usize)| {
+            let elsewhere = names.own(self.model, &format!("seen elsewhere {at}"), Sort::Bool);
+            let before = self.model.read(seen);
+            (seen, self.model.terms.any([before, elsewhere]))
+        };
+        seen.into_iter().enumerate().map(is_seen).collect()
+    }
+
     /// After every event what nobody knows of a state is something else.
     pub(super) fn havoc(&mut self) {
         for (variable, sort) in self.any.clone() {

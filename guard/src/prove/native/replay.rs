@@ -164,6 +164,7 @@ impl Play<'_> {
                 self.ended(&about.tool, &Ended { how: Settled::Lost, answer: None })?;
                 Ok(String::new())
             }
+            EventKind::Elsewhere => Err("what calls of other servers do is not played".to_owned()),
             EventKind::Restart => Err("what another session finds in the store is not played".to_owned()),
         }
     }

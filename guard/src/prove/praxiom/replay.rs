@@ -81,7 +81,7 @@ impl Play<'_> {
                 }
                 Ok(self.step(event, format!("text {}", serde_json::Value::from(result.as_str()))))
             }
-            EventKind::Restart => Err("sessions of this format begin anew".to_owned()),
+            EventKind::Elsewhere | EventKind::Restart => Err("sessions of this format begin anew".to_owned()),
             EventKind::Lost => {
                 let made = self.ended(&about.tool)?;
                 self.state = self.policy.lost(&self.state, &made.call());

@@ -113,6 +113,7 @@ impl Report<'_> {
         let kind = match event.map(|event| event.kind) {
             Some(EventKind::Answer) => "answer",
             Some(EventKind::Lost) => "lost",
+            Some(EventKind::Elsewhere) => "elsewhere",
             Some(EventKind::Restart) => "restart",
             _ => "call",
         };
