@@ -75,8 +75,8 @@ pub use rules::{Condition, Definition, Otherwise, Rule};
 pub use states::{Allowance, Effect, Invariant, PER_DAYS_MAX, RuleEffects};
 pub use tree::{FILE_BYTES_MAX, NESTING_MAX, VALUES_MAX};
 
-use problem::Source;
 pub(crate) use bind::arguments_of;
+use problem::Source;
 pub(crate) use read::listed;
 
 use crate::praxiom::{Dialect, Praxiom};

@@ -9,8 +9,9 @@
 //! proof holds in the guard, while a counter-example may be one of the model alone; [`replay`](praxiom::replay) plays
 //! it to the code that decides in earnest, and says so.
 //!
-//! What a proof takes for granted: the policy is not exchanged meanwhile, the record is not edited, and numbers and
-//! texts stay within the guard's limits on their length (beyond which it refuses or asks).
+//! What a proof takes for granted: the policy and the listing are not exchanged meanwhile, a call that is allowed is sent,
+//! sessions on one store follow each other, the record is not edited, and numbers and texts stay within the guard's
+//! limits on their length (beyond which it refuses or asks).
 //!
 //! ```
 //! use framegate_guard::praxiom::{Dialect, Praxiom};

@@ -220,6 +220,127 @@ rules:
     assert!(matches!(&came, Came::Spurious(why) if why.contains("another session")), "{came:?}");
 }
 
+/// Not proved: found, or nothing is decided.
+fn is_open(came: &Came) -> bool {
+    !matches!(came, Came::Proved)
+}
+
+#[test]
+fn what_the_model_does_not_know_of_a_state_is_not_proved() {
+    let text = "framegate: 1
+state: { hosts: { type: set, combine: union } }
+tools: { fetch: {} }
+rules:
+  - { name: hosts, tools: [fetch], set: { hosts: '[args.host]' } }
+";
+    let came = plain(text, "size(state.hosts) > 0");
+    assert!(is_open(&came), "{came:?}");
+}
+
+#[test]
+fn an_overflow_that_a_monitored_rule_makes_stops_nothing() {
+    let text = "framegate: 1
+state: { n: int }
+tools: { grow: {}, go: {} }
+rules:
+  - { name: grow, tools: [grow], set: { n: '9000000000000000000 + 9000000000000000000' }, mode: monitor }
+  - { name: go, tools: [go], that: 'state.n != 0' }
+";
+    assert!(matches!(plain(text, "tool == 'go'"), Came::Broken(states) if states.len() == 2));
+}
+
+#[test]
+fn what_is_taken_back_may_not_be_known() {
+    let text = "framegate: 1
+state: { s: string }
+tools: { risk: {}, reset: {}, two: {} }
+rules:
+  - { name: risk, tools: [risk], after: { s: result.text } }
+  - { name: reset, tools: [reset], set: { s: '\"x\"' }, on_error: undo }
+  - { name: one, tools: [two], that: 'state.s == \"y\"' }
+  - { name: other, tools: [two], that: 'state.s == \"z\"' }
+";
+    let came = plain(text, "tool == 'two'");
+    assert!(is_open(&came), "{came:?}");
+}
+
+#[test]
+fn a_rule_without_tools_changes_the_state_for_what_a_schema_does_not_declare() {
+    let text = "framegate: 1
+state: { tainted: bool }
+tools: { read: {}, send: {} }
+rules:
+  - { name: taint, when: 'args.path == \"/etc\"', set: { tainted: 'true' } }
+  - { name: clean, tools: [send], that: state.tainted }
+";
+    let tools = [("read", r#"{"type":"object"}"#), ("send", r#"{"type":"object"}"#)];
+    let property = never("tool == 'send'");
+    let came = asked(text, Asks::Granted, Some(&tools), &property);
+    assert!(matches!(&came, Came::Broken(states) if states.len() == 2), "{came:?}");
+    // Without a schema it is not even known whether it is for a tool.
+    let text = "framegate: 1
+state: { ok: bool }
+tools: { read: {} }
+rules:
+  - { name: never, that: 'state.ok && args.path == \"x\"' }
+";
+    assert!(is_open(&plain(text, "tool == 'read'")));
+    assert_eq!(plain(text, "tool == 'read' && has(args.path)"), Came::Proved);
+}
+
+#[test]
+fn a_schema_that_cannot_be_used_is_not_believed() {
+    let text = "framegate: 1
+tools: { pay: {} }
+rules:
+  - { name: small, tools: [pay], that: args.amount <= 10 }
+";
+    let schema = |pattern: &str| {
+        format!(
+            r#"{{"type":"object","properties":{{"amount":{{"type":"integer"}},"x":{{"pattern":"{pattern}"}}}},"required":["amount"]}}"#
+        )
+    };
+    let property = never("!has(args.amount)");
+    let usable = schema("a");
+    assert_eq!(asked(text, Asks::Granted, Some(&[("pay", &usable)]), &property), Came::Proved);
+    let unusable = schema("(");
+    let came = asked(text, Asks::Granted, Some(&[("pay", &unusable)]), &property);
+    assert!(is_open(&came), "{came:?}");
+}
+
+#[test]
+fn more_uncertain_variables_than_are_looked_at_ask() {
+    let names: Vec<String> = (0..7).map(|at| format!("v{at}")).collect();
+    let each = |text: &dyn Fn(&String) -> String| names.iter().map(text).collect::<String>();
+    let text = format!(
+        "framegate: 1\nstate: {{ {} }}\ntools: {{ send: {{}}, risk: {{}} }}\nrules:\n  - {{ name: risk, tools: [risk], set: {{ v0: 'true' }}, after: {{ {} }} }}\n  - {{ name: clean, tools: [send], that: '!({})' }}\n",
+        each(&|name| format!("{name}: bool, ")),
+        each(&|name| format!("{name}: result.is_error, ")),
+        names.iter().map(|name| format!("state.{name}")).collect::<Vec<_>>().join(" || "),
+    );
+    let came = plain(&text, "tool == 'send' && state.v0");
+    assert!(is_open(&came), "{came:?}");
+}
+
+#[test]
+fn what_other_servers_of_a_session_may_set_is_any_value() {
+    let text = |tools: &str| {
+        format!(
+            "framegate: 1
+state: {{ tainted: bool, sent: bool }}
+tools: {{ send: {{}}, read: {{}} }}
+rules:
+  - {{ name: taint, tools: [{tools}], set: {{ tainted: 'true' }} }}
+  - {{ name: clean, tools: [\"server/send\"], that: 'state.tainted' }}
+"
+        )
+    };
+    assert_eq!(plain(&text("\"server/reed\""), "tool == 'send'"), Came::Proved);
+    let came = plain(&text("\"other/read\""), "tool == 'send'");
+    assert!(matches!(&came, Came::Spurious(why) if why.contains("other servers")), "{came:?}");
+    assert_eq!(plain(&text("\"other/read\""), "tool == 'send' && state.sent"), Came::Proved);
+}
+
 #[test]
 fn properties_are_checked_when_the_policy_is_read() {
     let text = "framegate: 1

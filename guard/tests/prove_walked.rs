@@ -117,16 +117,17 @@ fn condition() -> BoxedStrategy<String> {
         1 => prop_oneof![Just("args.x"), Just("has(args.x)"), Just("true"), Just("defs.d")],
         1 => prop_oneof![Just("state.n % 2 == 1"), Just("defs.e"), Just("state[\"a\"]")],
     ];
-    leaf.prop_map(str::to_owned).prop_recursive(2, 5, 2, |inner| {
-        prop_oneof![
-            inner.clone().prop_map(|one| format!("!({one})")),
-            (inner.clone(), inner.clone()).prop_map(|(one, other)| format!("({one} && {other})")),
-            (inner.clone(), inner.clone()).prop_map(|(one, other)| format!("({one} || {other})")),
-            (inner.clone(), inner.clone(), inner)
-                .prop_map(|(one, two, three)| format!("({one} ? {two} : {three})")),
-        ]
-    })
-    .boxed()
+    leaf.prop_map(str::to_owned)
+        .prop_recursive(2, 5, 2, |inner| {
+            prop_oneof![
+                inner.clone().prop_map(|one| format!("!({one})")),
+                (inner.clone(), inner.clone()).prop_map(|(one, other)| format!("({one} && {other})")),
+                (inner.clone(), inner.clone()).prop_map(|(one, other)| format!("({one} || {other})")),
+                (inner.clone(), inner.clone(), inner)
+                    .prop_map(|(one, two, three)| format!("({one} ? {two} : {three})")),
+            ]
+        })
+        .boxed()
 }
 
 fn number() -> impl Strategy<Value = String> {
@@ -174,13 +175,18 @@ fn rule(name: usize) -> BoxedStrategy<String> {
     let ask = prop_oneof![3 => Just(""), 1 => Just(", otherwise: ask")];
     let set = proptest::option::of(set).prop_map(Option::unwrap_or_default);
     let after = proptest::option::of(after).prop_map(Option::unwrap_or_default);
-    (of, that, when, set, after, end, ask).prop_map(move |(of, that, when, set, after, end, ask)| {
-        let end = if end.contains("undo") && set.is_empty() { "" } else { end };
-        let ask = if that.is_empty() { "" } else { ask };
-        let that = if that.is_empty() && set.is_empty() && after.is_empty() { ", that: 'true'".to_owned() } else { that };
-        format!("  - {{ name: r{name}{of}{that}{when}{set}{after}{end}{ask} }}\n")
-    })
-    .boxed()
+    (of, that, when, set, after, end, ask)
+        .prop_map(move |(of, that, when, set, after, end, ask)| {
+            let end = if end.contains("undo") && set.is_empty() { "" } else { end };
+            let ask = if that.is_empty() { "" } else { ask };
+            let that = if that.is_empty() && set.is_empty() && after.is_empty() {
+                ", that: 'true'".to_owned()
+            } else {
+                that
+            };
+            format!("  - {{ name: r{name}{of}{that}{when}{set}{after}{end}{ask} }}\n")
+        })
+        .boxed()
 }
 
 fn written() -> impl Strategy<Value = String> {

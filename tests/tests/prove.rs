@@ -160,7 +160,27 @@ fn a_solver_that_does_not_know_leaves_it_undecided() {
     assert_eq!(code, Some(3), "{text}");
 }
 
-/// The example in the README.
+/// The README's policy is the file that its command names, and what it prints is what the command prints.
+#[test]
+fn the_readme_prints_what_its_example_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let command = "$ framegate prove tests/data/prove/push.yaml\n";
+    let (before, printed) = readme.split_once(command).unwrap();
+    let printed = printed.split("```").next().unwrap();
+    let shown = before.rsplit("```yaml\n").next().unwrap().split("```").next().unwrap();
+    let policy = std::fs::read_to_string(root.join("tests/data/prove/push.yaml")).unwrap();
+    let own: Vec<&str> = policy.lines().collect();
+    let missing: Vec<&str> = shown.lines().filter(|line| !own.contains(line)).collect();
+    assert_eq!(missing, [""; 0], "not in the file");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
+    run.current_dir(root).env_remove("FRAMEGATE_NAME").args(["prove", "tests/data/prove/push.yaml"]);
+    let output = run.output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), printed);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// The policy with one property of each kind.
 #[test]
 fn the_example_is_proved_and_broken_as_its_words_say() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/prove");

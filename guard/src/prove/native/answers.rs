@@ -47,11 +47,7 @@ impl Build<'_> {
     }
 
     /// Whether a rule was about the call that is answered; with a `when` it may have been or not.
-    fn was(
-        &mut self,
-        rule: &Ruled<'_>,
-        names: &mut Names<'_>,
-    ) -> (super::super::Id, super::super::Id) {
+    fn was(&mut self, rule: &Ruled<'_>, names: &mut Names<'_>) -> (super::super::Id, super::super::Id) {
         if rule.bound.when.is_none() && matches!(rule.applies, Applies::Always) {
             return super::cel::always(self.model);
         }

@@ -251,10 +251,9 @@ impl<'b> Build<'b> {
             Some(when) => self.lower(names).condition(when),
             None => super::cel::always(self.model),
         };
-        let is_given =
-            |build: &mut Self, names: &mut Names<'_>, all: &[String]| -> Vec<Id> {
-                all.iter().filter_map(|name| names.given(build.model, "args", name)).collect()
-            };
+        let is_given = |build: &mut Self, names: &mut Names<'_>, all: &[String]| -> Vec<Id> {
+            all.iter().filter_map(|name| names.given(build.model, "args", name)).collect()
+        };
         let applies = match &rule.applies {
             Applies::Always => return (yes, no),
             Applies::Sent(sent) => {
@@ -281,8 +280,7 @@ impl<'b> Build<'b> {
     /// Whether so many variables may be uncertain to these expressions that the guard does not look at all states.
     fn is_beyond<'e>(&self, expressions: impl Iterator<Item = &'e Expression> + Clone) -> bool {
         let bools = self.policy.machine().variables().iter().filter(|one| one.kind == Kind::Bool);
-        let read =
-            bools.filter(|one| expressions.clone().any(|expression| reads(expression, &one.name)));
+        let read = bools.filter(|one| expressions.clone().any(|expression| reads(expression, &one.name)));
         read.count() > UNCERTAIN_MAX
     }
 

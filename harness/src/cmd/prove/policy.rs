@@ -105,7 +105,8 @@ fn of_native(args: &ProveArgs, loaded: Loaded, typed: Vec<Asked>) -> Result<Subj
         [] => args.name.clone().unwrap_or_else(|| SERVER.to_owned()),
     };
     if args.command.is_empty() && args.name.is_none() && policy.names_others(&server) {
-        let text = "the policy knows tools as SERVER/TOOL: say by --name whose calls are asked about".to_owned();
+        let text =
+            "the policy knows tools as SERVER/TOOL: say by --name whose calls are asked about".to_owned();
         return Err(Failure { exit: Exit::Usage, text });
     }
     let tools = tools(args)?;
