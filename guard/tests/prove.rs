@@ -1,7 +1,12 @@
 //! Proofs and counter-examples, with the real solver: known ones, and random systems beside a twin that knows every
 //! state.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Write as _;

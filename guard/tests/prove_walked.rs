@@ -1,7 +1,12 @@
 //! What is proved of a policy holds in the guard itself: random policies, and random sequences of calls, answers and
 //! losses that are decided in earnest. Only proofs are held to it: the model may allow more than the guard.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
