@@ -187,9 +187,12 @@ impl Guard {
         let (facts, lost) = Facts::replayed(self.policy(), &trace.facts);
         let guard = self.as_of(trace, facts);
         let call = Call { tool: &trace.tool, id: trace.call_id.as_deref(), arguments: arguments.root() };
-        let past = match &trace.praxiom {
-            Some(state) => Past::recorded_by_praxiom(state.met.clone()),
-            None => Past::recorded(trace.decision.state.as_deref()),
+        let past = match (&trace.praxiom, self.policy().praxiom()) {
+            (Some(state), Some(_)) => Past::recorded_by_praxiom(state.met.clone()),
+            // Variables of two kinds of policy are not the same, whatever they are called: nothing is known of ours. As if
+            // they were at their first values, an imported policy was once said to allow what the old one had denied.
+            (Some(_), None) => Past::recorded(None),
+            (None, _) => Past::recorded(trace.decision.state.as_deref()),
         };
         let past = Snapshot::replayed(&past, trace.is_made);
         let mut decision = guard.decide(&call, &trace.session, &past, world);
@@ -233,7 +236,10 @@ fn compare(then: &Decision, now: &Decision) -> Vec<Difference> {
     };
     differ("policy", &start(&then.policy), &start(&now.policy));
     differ("outcome", &then.outcome, &now.outcome);
-    differ("outcome without monitoring", &then.would, &now.would);
+    // Where nothing is monitored that is the same once more.
+    if then.would != then.outcome || now.would != now.outcome {
+        differ("outcome if enforced", &then.would, &now.would);
+    }
     let text = |decision: &Decision| String::from_utf8_lossy(&decision.arguments).into_owned();
     differ("arguments", &text(then), &text(now));
     states(then, now, &mut differ);

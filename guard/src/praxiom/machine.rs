@@ -154,6 +154,11 @@ impl Praxiom {
         self.covering(tool).next().is_some()
     }
 
+    /// The names of the actions that cover a tool, in the order declared.
+    pub fn actions<'p>(&'p self, tool: &str) -> impl Iterator<Item = &'p str> {
+        self.covering(tool).map(|action| action.name.as_str())
+    }
+
     /// Variables that an answer of this tool may change.
     #[must_use]
     pub fn may_change(&self, tool: &str) -> Vec<String> {

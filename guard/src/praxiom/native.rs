@@ -30,9 +30,14 @@ const RULE_NAME_CHARS_MAX: usize = 100;
 /// # Errors
 /// What is wrong with the file; or that its globs name no server, and none was given.
 pub(crate) fn import(name: &str, bytes: &[u8], servers: &[String]) -> Result<Imported, PolicyErrors> {
-    let policy = Praxiom::load(name, bytes, Dialect::Safe)?;
     let text = String::from_utf8_lossy(bytes.get(..FILE_BYTES_MAX).unwrap_or(bytes));
     let source = Source::new(name, &text);
+    if let Some(at) = at_line_start(&text, "framegate:") {
+        let message = "this is one of Framegate's own policies already";
+        let problem = Problem::error(&source, at..at + "framegate".len(), message);
+        return Err(PolicyErrors::new(vec![problem.hint("`run --policy` takes it as it is")]));
+    }
+    let policy = Praxiom::load(name, bytes, Dialect::Safe)?;
     let (root, problems) = tree::read_last_wins(&source);
     let Some(root) = root else { return Err(PolicyErrors::new(problems)) };
     let (file, _) = shape::read(&source, &format!("policy {name}"), &root);
@@ -62,6 +67,11 @@ pub(crate) fn import(name: &str, bytes: &[u8], servers: &[String]) -> Result<Imp
         rules: String::new(),
     };
     Ok(writer.write(name, &file))
+}
+
+/// Where the first line begins that begins so.
+fn at_line_start(text: &str, start: &str) -> Option<usize> {
+    if text.starts_with(start) { Some(0) } else { text.find(&format!("\n{start}")).map(|at| at + 1) }
 }
 
 struct Writer<'s> {

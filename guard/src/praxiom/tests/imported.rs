@@ -12,6 +12,7 @@ use crate::json::{Document, Value};
 use crate::ledger::{Ended, Ledger, MemoryLedger, SessionKey, Settled, Snapshot, Step};
 use crate::policy::Policy;
 use crate::session::Session;
+use crate::trace::{PraxiomTrace, Trace};
 use crate::world::NoWorld;
 use crate::{Facts, Outcome};
 
@@ -83,4 +84,59 @@ fn an_imported_policy_says_what_the_old_one_says() {
     let known: Vec<&str> =
         reviewed.iter().filter_map(|line| line.rsplit_once(" | ")).map(|(row, _)| row).collect();
     assert_eq!(found.join("\n"), known.join("\n"), "{} of {} rows", found.len(), calls(&rows).count());
+}
+
+/// A record of the old policy says nothing of the new one's variables, also where they are called the same: it was once
+/// replayed as if they were at their first values, and the import said to allow what had been denied.
+#[test]
+fn a_record_of_the_old_policy_leaves_the_new_ones_state_unknown() {
+    const OLD: &str = "state: { tainted: { type: bool, init: false } }\nactions:\n  - { name: read, match: fs__read, \
+        effect: { tainted: true } }\n  - { name: write, match: fs__write, requires: not tainted }\n";
+    let old = Policy::load("old.yaml", OLD.as_bytes(), &mut |_| Err(String::new())).unwrap().policy;
+    let new = praxiom("old.yaml", OLD.as_bytes(), &["fs".to_owned()]).unwrap().policy;
+    let new = Policy::load("new.yaml", new.as_bytes(), &mut |_| Err(String::new())).unwrap().policy;
+    let guard = Guard::new(old.clone(), "fs", Facts::default());
+    let (ledger, key) = (MemoryLedger::default(), SessionKey { principal: "p".into(), name: "s".into() });
+    let none = Document::empty_object();
+    let mut traces = Vec::new();
+    for tool in ["read", "write"] {
+        let call = Call { tool, id: None, arguments: none.root() };
+        let decide = &mut |past: &Snapshot<'_>| {
+            let decision = guard.decide(&call, &Session::default(), past, &NoWorld);
+            let mut trace = Trace::of(&guard, &call, &Session::default(), &decision);
+            let met =
+                decision.transition.as_ref().and_then(|transition| transition.praxiom()).unwrap().record();
+            trace.praxiom = Some(PraxiomTrace::of(&met).unwrap());
+            traces.push((decision.outcome, trace));
+            let is_sent = decision.outcome == Outcome::Allow;
+            Step { is_sent, decision: Arc::new(decision), record: None }
+        };
+        ledger.step(&key, decide).unwrap().wait().unwrap();
+    }
+    let again = Guard::new(new, "fs", Facts::default());
+    let [(Outcome::Allow, _), (Outcome::Deny, write)] = &traces[..] else { panic!("{traces:?}") };
+    assert_eq!(guard.replay(write).unwrap().decision.outcome, Outcome::Deny);
+    let replayed = again.replay(write).unwrap().decision;
+    assert_eq!(replayed.outcome, Outcome::Ask, "{replayed:?}");
+    assert!(replayed.reasons().any(|why| why.contains("the record does not say what `state.tainted` was")));
+}
+
+#[test]
+fn a_policy_of_our_own_is_not_imported_again() {
+    for text in ["framegate: 1\ndefault: allow\n", "# ours\nframegate: 1\nrules: []\n"] {
+        let why = praxiom("own.yaml", text.as_bytes(), &[]).unwrap_err();
+        let [one] = why.problems() else { panic!("{why}") };
+        assert_eq!(one.message(), "this is one of Framegate's own policies already");
+        assert_eq!(one.line(), text.lines().count() - 1, "{why}");
+    }
+}
+
+#[test]
+fn actions_that_cover_a_tool_are_named() {
+    let text = "actions:\n  - { name: reads, match: fs__read_* }\n  - { name: all, match: fs__* }\n";
+    let policy = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err(String::new())).unwrap().policy;
+    let names = |tool: &str| policy.praxiom().unwrap().actions(tool).collect::<Vec<_>>().join(" ");
+    assert_eq!(names("fs__read_file"), "reads all");
+    assert_eq!(names("fs__write"), "all");
+    assert_eq!(names("web__read"), "");
 }

@@ -105,11 +105,19 @@ fn tool(guard: &Guard, options: &crate::explain::Options<'_>, server: Option<Val
         is_offered: guard.offers(name),
         is_poisoned: guard.hidden_for(name).is_some(),
         is_named: guard.options(name).is_some(),
-        rules: guard.checks_of(name).into_iter().map(|check| check.name).collect(),
+        rules: rules(guard, name),
         checks: guard.options(name).map_or_else(Vec::new, |options| options.provenance.checks().collect()),
         options_text: options.text_in_force(),
         options_json: options.options_json(),
         differences: own_schema(guard, name, server),
+    }
+}
+
+/// The rules that a tool's calls meet; under a policy of praxiom the actions that cover it.
+fn rules(guard: &Guard, tool: &str) -> Vec<String> {
+    match guard.policy().praxiom() {
+        Some(praxiom) => praxiom.actions(&guard.whole_name(tool).0).map(str::to_owned).collect(),
+        None => guard.checks_of(tool).into_iter().map(|check| check.name).collect(),
     }
 }
 
