@@ -36,6 +36,7 @@ mod lint;
 pub(crate) mod locate;
 mod merge;
 mod methods;
+mod misplaced;
 mod options;
 pub(crate) mod problem;
 mod programs;

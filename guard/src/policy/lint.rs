@@ -138,7 +138,10 @@ fn never_read(inner: &Inner) -> Vec<Problem> {
         let names = names.into_iter().filter(|name| !read.contains(name));
         unread.extend(names.filter_map(|name| {
             let span = inner.names.get(&(variable, name.to_owned()))?.clone();
-            Some(Problem::warning(&inner.source, span, format!("nothing reads `{variable}.{name}`")))
+            let problem = Problem::warning(&inner.source, span, format!("nothing reads `{variable}.{name}`"));
+            // What one server's policy notes another one's may read.
+            let shared = "take it out, if no other policy of the same `--session` reads it";
+            Some(problem.hint_maybe((variable == "state").then(|| shared.to_owned())))
         }));
     }
     unread

@@ -17,8 +17,8 @@ use crate::words::Intent;
 
 pub(in crate::policy) use fit::{contradictions, misfits, unfitting_patterns};
 pub(in crate::policy) use needs::{Needs, reads_said};
-pub(crate) use read::OPTIONS;
 pub use read::instructions_name;
+pub(crate) use read::{OF_AN_ARGUMENT, OPTIONS};
 
 /// Whose words may support a value. The assistant's never do: it would support what it made up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

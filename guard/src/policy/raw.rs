@@ -29,7 +29,7 @@ pub const ENTRIES_MAX: usize = 1000;
 /// Patterns under all `tools:` of a file's rules together.
 pub const RULE_PATTERNS_MAX: usize = 10_000;
 
-const OPTIONS: &[&str] = &[
+pub(crate) const OPTIONS: &[&str] = &[
     "arguments",
     "undeclared",
     "invisible",
@@ -47,46 +47,44 @@ const OPTIONS: &[&str] = &[
 ];
 /// Those of them that may stand at the top of the file too.
 const AT_THE_TOP: [&str; 5] = ["arguments", "undeclared", "invisible", "approve", "definitions"];
-const FILE: Keys = Keys {
-    what: "a policy",
-    known: &[
-        "framegate",
-        "default",
-        "context",
-        "mode",
-        "arguments",
-        "undeclared",
-        "invisible",
-        "definitions",
-        "approve",
-        "language",
-        "surface",
-        "limits",
-        "facts",
-        "lists",
-        "define",
-        "defaults",
-        "tools",
-        "rules",
-        "methods",
-        "server_requests",
-        "secrets",
-        "authorizer",
-        "programs",
-        "state",
-        "invariants",
-        "properties",
-    ],
-    more: &[],
-};
-const TOOL: Keys = Keys { what: "a tool's options", known: OPTIONS, more: provenance::OPTIONS };
+pub(crate) const A_POLICY: &str = "a policy";
+pub(crate) const A_RULE: &str = "a rule";
+pub(crate) const A_TOOLS_OPTIONS: &str = "a tool's options";
+pub(crate) const OF_A_POLICY: &[&str] = &[
+    "framegate",
+    "default",
+    "context",
+    "mode",
+    "arguments",
+    "undeclared",
+    "invisible",
+    "definitions",
+    "approve",
+    "language",
+    "surface",
+    "limits",
+    "facts",
+    "lists",
+    "define",
+    "defaults",
+    "tools",
+    "rules",
+    "methods",
+    "server_requests",
+    "secrets",
+    "authorizer",
+    "programs",
+    "state",
+    "invariants",
+    "properties",
+];
+const FILE: Keys = Keys::known(A_POLICY, OF_A_POLICY);
+const TOOL: Keys = Keys { what: A_TOOLS_OPTIONS, known: OPTIONS, more: provenance::OPTIONS };
 const LIMITS: Keys = Keys::known("limits", &["call_bytes", "depth", "asks_per_minute", "asks_per_session"]);
 const FACT: Keys = Keys::known("a fact", &["type", "default", "one_of"]);
-const RULE: Keys = Keys {
-    what: "a rule",
-    known: &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode", "program"],
-    more: &states::RULE_KEYS,
-};
+pub(crate) const OF_A_RULE: &[&str] =
+    &["name", "tools", "when", "that", "otherwise", "because", "advice", "mode", "program"];
+const RULE: Keys = Keys { what: A_RULE, known: OF_A_RULE, more: &states::RULE_KEYS };
 const RULING: Keys = Keys::known("a ruling", &["that", "because", "otherwise"]);
 
 pub(crate) const MODES: &[(&str, Mode)] = &[("enforce", Mode::Enforce), ("monitor", Mode::Monitor)];

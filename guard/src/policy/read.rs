@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::misplaced;
 use super::problem::{Problem, Source, did_you_mean};
 use super::tree::{Key, Node, Scalar, Value, number};
 
@@ -109,7 +110,8 @@ impl Reader<'_> {
 
     fn unknown(&mut self, key: &Key, keys: &Keys) {
         let known = || keys.known.iter().chain(keys.more).copied();
-        let hint = did_you_mean(&key.text, known())
+        let hint = misplaced::hint(&key.text, keys.what)
+            .or_else(|| did_you_mean(&key.text, known()))
             .unwrap_or_else(|| format!("the keys are {}", listed(known(), "and")));
         self.error_hint(&key.span, format!("unknown key `{}` in {}", key.text, keys.what), hint);
     }
@@ -146,7 +148,10 @@ impl Reader<'_> {
             return Some(At { value: *value, span: node.span.clone() });
         }
         let message = format!("`{}` is not one of {words}", scalar.text);
-        let hint = did_you_mean(&scalar.text, choices.iter().map(|(word, _)| *word));
+        let known = || choices.iter().map(|(word, _)| *word);
+        let longer = || known().find(|word| word.len() > 2 && scalar.text.starts_with(word));
+        let hint = did_you_mean(&scalar.text, known())
+            .or_else(|| longer().map(|word| format!("did you mean `{word}`?")));
         self.problems.push(Problem::error(self.source, node.span.clone(), message).hint_maybe(hint));
         None
     }

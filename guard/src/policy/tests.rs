@@ -364,3 +364,56 @@ fn who_may_say_yes_and_for_how_much_is_an_option_of_each_tool() {
         ["`shell` is not one of `client` or `terminal`", "unknown key `remember` in a policy"]
     );
 }
+
+#[test]
+fn a_key_at_the_wrong_level_is_told_where_it_belongs() {
+    let hint = |text: &str| {
+        let text = format!("framegate: 1\n{text}");
+        let errors = Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).unwrap_err();
+        let hints = errors.problems().iter().filter_map(Problem::advice);
+        hints.map(str::to_owned).collect::<Vec<_>>().join("; ")
+    };
+    for (text, wanted) in [
+        ("ground: { iban: whole }", "`tools: { NAME: { ground: … } }`, or under `defaults` for every tool"),
+        ("once: true", "an option of a tool"),
+        (
+            "budget: { of: args.a, max: 1, per: day }",
+            "it is an option of a tool: `tools: { NAME: { budget: … } }`",
+        ),
+        ("limit: 5 per hour", "`tools: { NAME: { limit: … } }`"),
+        ("default: allow\nrules: [{ name: r, that: 'true', confirm: true }]", "an option of a tool"),
+        ("that: 'true'", "it belongs to a rule"),
+        ("tools: { pay: { that: 'true' } }", "it belongs to a rule"),
+        ("tools: { pay: { set: { a: 1 } } }", "it belongs to a rule"),
+        ("tools: { pay: { from: [user] } }", "`ground: { ARGUMENT: { from: … } }`"),
+        ("tools: { pay: { state: { a: bool } } }", "`state:` stands at the top of the file"),
+        ("default: allow\nrules: [{ name: r, that: 'true', invariants: [] }]", "at the top of the file"),
+        ("tools: { pay: { groud: [iban] } }", "did you mean `ground`?"),
+        ("mode: monitoring", "did you mean `monitor`?"),
+        ("state: { a: boolean }", "did you mean `bool`?"),
+        ("tools: { pay: { confirm: { args: [a] } } }", "the keys are"),
+    ] {
+        let got = hint(text);
+        assert!(got.contains(wanted), "{text}: {got}");
+    }
+    assert!(!hint("limit: 5 per hour").contains("defaults"), "it would count for no entry");
+}
+
+#[test]
+fn how_an_argument_is_grounded_is_not_taken_for_one() {
+    let load = |ground: &str| {
+        let text = format!("framegate: 1\ntools: {{ pay: {{ ground: {ground} }} }}");
+        Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).map(|_| ())
+    };
+    for wrong in ["{ from: [user] }", "{ last: 3 }", "{ match: whole, from: [user] }", "{ otherwise: ask }"] {
+        let errors = load(wrong).unwrap_err();
+        let [one] = errors.problems() else { panic!("{wrong}: {errors}") };
+        assert!(one.message().contains("says how an argument is grounded, and not which"), "{wrong}: {one}");
+        assert!(one.advice().unwrap().starts_with("name the arguments: `ground: { ARGUMENT: { "), "{one}");
+    }
+    for fine in
+        ["{ from: whole }", "{ from: { from: [user] } }", "{ last: off, iban: whole }", "[from, last]"]
+    {
+        assert!(load(fine).is_ok(), "{fine}: an argument may be called so");
+    }
+}

@@ -36,8 +36,9 @@ pub(crate) const OPTIONS: &[&str] = &[
     "authorize",
 ];
 
-const GROUND: Keys =
-    Keys::known("an argument of `ground`", &["match", "from", "last", "locale", "otherwise", "program"]);
+/// What is said of one argument of `ground`.
+pub(crate) const OF_AN_ARGUMENT: &[&str] = &["match", "from", "last", "locale", "otherwise", "program"];
+const GROUND: Keys = Keys::known("an argument of `ground`", OF_AN_ARGUMENT);
 const CONFIRM: Keys =
     Keys::known("`confirm`", &["otherwise", "arguments", "match", "named", "last", "locale"]);
 const REQUEST: Keys = Keys::known("`require_request`", &["intents", "phrases", "otherwise"]);
@@ -128,6 +129,9 @@ impl Reader<'_> {
             Value::Map(members) => {
                 self.not_too_many(node, members.len(), "arguments");
                 for (key, node) in members.iter().take(LIST_MAX) {
+                    if self.says_how(key, node) {
+                        return None;
+                    }
                     if matches!(&node.value, Value::Scalar(word) if word.text == "off") {
                         all.free.push(key.text.clone());
                     } else {
@@ -143,6 +147,25 @@ impl Reader<'_> {
             }
         }
         Some(all)
+    }
+
+    /// `ground: { from: [user] }` leaves out of which argument it speaks. One that is called `from` can be written so:
+    /// `from: { from: [user] }`.
+    fn says_how(&mut self, key: &Key, node: &Node) -> bool {
+        let is_argument = match &node.value {
+            Value::Map(_) => true,
+            Value::List(_) => false,
+            Value::Scalar(word) => {
+                word.is_null() || word.text == "off" || Match::names().any(|name| name == word.text)
+            }
+        };
+        if is_argument || !OF_AN_ARGUMENT.contains(&key.text.as_str()) {
+            return false;
+        }
+        let message = format!("`{}` says how an argument is grounded, and not which", key.text);
+        let hint = format!("name the arguments: `ground: {{ ARGUMENT: {{ {}: … }} }}`", key.text);
+        self.error_hint(&key.span, message, hint);
+        true
     }
 
     /// `to: whole` is short for `to: { match: whole }`.
