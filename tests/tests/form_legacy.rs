@@ -308,7 +308,15 @@ fn a_client_that_cannot_ask_gets_the_reason() {
         session.end();
     }
     let mut session = opened_with(POLICY, &["--ask", "none"], script());
-    assert_eq!(lacks(&session.guarded.call("1", "forecast", "{}"))["reason"], "elicitation_unsupported");
+    let said = lacks(&session.guarded.call("1", "forecast", "{}"));
+    assert_eq!(
+        (&said["reason"], &said["message"]),
+        (
+            &json!("elicitation_disabled"),
+            &json!("The call lacks required arguments. Call the tool again with values for: city, days.")
+        ),
+        "the client could have been asked"
+    );
     session.end();
 }
 

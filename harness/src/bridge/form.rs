@@ -24,7 +24,7 @@ use super::form_frame::{Fill, fill};
 use super::form_record::{About, OpenForm};
 use super::reach::{Reach, Way};
 use super::shared::Inner;
-use crate::approve::{Filled, FormAnswer, FormQuestion};
+use crate::approve::{Carrier, Filled, FormAnswer, FormQuestion};
 use crate::wire::ClientFrame;
 
 /// How often a person is asked for what one call lacks: once more where the answer did not fit.
@@ -62,7 +62,7 @@ impl Inner {
         let revision = way.as_ref().ok().map(|way| self.revision(way));
         let form = match asked.guard.form(&asked.receipt.decision, revision) {
             Ok(form) => Arc::new(form),
-            Err(why) => return self.incomplete(&asked, &why),
+            Err(why) => return self.incomplete(&asked, &self.as_chosen(why)),
         };
         let all = |outcome| Incomplete { outcome, names: form.names().to_vec() };
         let filling = &asked.basis.filling;
@@ -81,6 +81,16 @@ impl Inner {
             Ok(Way::Asker(reach)) => self.fill_and_hold(asked, form, reach),
             Ok(Way::Result) => self.form_by_result(asked, form),
             Err(_) => self.incomplete(&asked, &all(Outcome::Unsupported)),
+        }
+    }
+
+    /// Where `--ask` names nobody with forms it is not the client that cannot show any.
+    fn as_chosen(&self, why: Incomplete) -> Incomplete {
+        let mut order = self.asking.settings.order.iter();
+        let has_forms = order.any(|carrier| !matches!(carrier, Carrier::Terminal(_)));
+        match why.outcome {
+            Outcome::Unsupported if !has_forms => Incomplete { outcome: Outcome::Disabled, ..why },
+            _ => why,
         }
     }
 
