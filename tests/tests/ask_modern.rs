@@ -110,6 +110,23 @@ fn a_no_refuses_and_the_state_is_good_once() {
     assert_eq!(found[4..], ["declined", "declined", "dismissed", "unavailable", "unavailable"]);
 }
 
+/// The retry that brings a no was once a row of `framegate log`, with its whole frame for arguments.
+#[test]
+fn a_no_is_one_row_of_the_log() {
+    let session = start(&[]);
+    let asks = session.touch(1, "");
+    session.touch(2, &answered(&asks, r#"{"action":"decline"}"#));
+    let asks = session.touch(3, "");
+    session.touch(4, &answered(&asks, r#"{"action":"cancel"}"#));
+    let stored = session.end();
+    let frames: Vec<_> = stored.of("frame").filter(|frame| frame["method"] == "tools/call").collect();
+    assert_eq!(frames.len(), 2, "{frames:?}");
+    for frame in frames {
+        assert_eq!((&frame["reason"], &frame["sent"]), (&json!("reply"), &json!("no")), "{frame}");
+    }
+    assert_eq!(stored.of("call").count(), 2);
+}
+
 #[test]
 fn a_state_is_for_its_own_call_and_not_a_byte_of_it_can_be_another() {
     let session = start(&[]);

@@ -91,6 +91,7 @@ impl Inner {
             }
             Some(other) => {
                 self.note_form(&about, (other.name(), other.note()), None);
+                self.note_retry(request);
                 let why = Incomplete { outcome: other.outcome(), names: form.names().to_vec() };
                 let has_output = guard.has_output_schema(&waiting.receipt.decision.tool);
                 Settling::Settled(self.incomplete_of(request, &waiting.receipt, &why, has_output))

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use framegate_guard::decision::Approval;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::proposal::CallKey;
-use framegate_guard::store::event::How;
+use framegate_guard::store::event::{Event, FrameRecord, FrameSent, How, Peer};
 use framegate_pump::{Frame, Hold, HoldKind, Request, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -34,6 +34,7 @@ use super::shared::Inner;
 use crate::approve::{Carried, Claim, FormAnswer, Going, Kept, Mark, Question, Reply, Waiting};
 use crate::calls::Level;
 use crate::desk::now_ms;
+use crate::history::call::REPLY;
 use crate::mcp;
 use crate::wire::{Call, ClientFrame};
 
@@ -250,11 +251,29 @@ impl Inner {
             }
             Reply::Unavailable(_) => basis.into(),
             reply => {
+                self.note_retry(request);
                 let limit = self.asking.settings.state_timeout;
                 let said = Said { reply: &reply, by: CLIENT_USER, note: "", limit };
                 Settling::Settled(self.unapproved(request, &guard, &receipt, said))
             }
         }
+    }
+
+    /// A retry that only brings an answer: the call that it is about is recorded already, and was refused once.
+    pub(super) fn note_retry(&self, request: &Request) {
+        self.ledger.note(Event::Frame(FrameRecord {
+            from: Peer::Client,
+            method: request.method().to_owned(),
+            reason: REPLY.to_owned(),
+            rule: String::new(),
+            frame: Some(request.frame().bytes().clone()),
+            out: None,
+            sent: FrameSent::No,
+            heard: None,
+            frame_bytes: None,
+            is_unread: false,
+            frame_sha256: None,
+        }));
     }
 
     /// A call that was asked about at another process, and declined.

@@ -11,6 +11,9 @@ use framegate_guard::store::read::{Record, Row};
 
 use super::reply::{self, Replies};
 
+/// Why the retry that brings a no has a row of its own: the call that it answers stands in the log already.
+pub(crate) const REPLY: &str = "reply";
+
 /// A recorded call, or another record that a log shows: a `frame`, a `method`, a `gap`.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedCall {
@@ -42,7 +45,7 @@ impl RecordedCall {
         let record = &call.record;
         // What is made here, listings with tools hidden and the answers of unrecorded calls refuse nothing.
         let is_quiet =
-            |reason: &str| matches!(reason, "made" | "answered") || reason.ends_with(", no record");
+            |reason: &str| matches!(reason, "made" | "answered" | REPLY) || reason.ends_with(", no record");
         let is_told = record.kind() != "frame"
             || (!record.text("reason").is_some_and(is_quiet) && record.text("sent") != Some("edited"));
         Ok(is_told.then_some(call))
@@ -310,6 +313,7 @@ mod tests {
                 "\"kind\":\"frame\",\"method\":\"tools/call\",\"reason\":\"done, no record\",\"sent\":\"verbatim\"",
             ),
             row(6, "\"kind\":\"gap\",\"count\":2,\"why\":\"full\""),
+            row(7, "\"kind\":\"frame\",\"method\":\"tools/call\",\"reason\":\"reply\",\"sent\":\"no\""),
         ];
         let (mut back, mut on) = (Backwards::default(), Forwards::default());
         let mut calls: Vec<_> = rows.iter().rev().filter_map(|row| back.row(row).unwrap()).collect();
