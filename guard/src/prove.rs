@@ -55,6 +55,9 @@ pub use smt::Query;
 pub use term::{Id, Sort, Terms, Value};
 pub use told::told;
 
+/// What stands for the state of a policy that has no variables.
+pub const NO_STATE: &str = "<no state>";
+
 /// A property as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {

@@ -96,6 +96,12 @@ impl Player {
         }
     }
 
+    /// Programs are run; else the session says what they say.
+    pub(crate) fn running_programs(mut self) -> Self {
+        self.world.run_programs();
+        self
+    }
+
     pub(crate) fn guard(&self) -> &Guard {
         &self.guard
     }

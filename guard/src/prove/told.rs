@@ -28,7 +28,7 @@ fn chosen(model: &Model, event: usize, inputs: &[Value]) -> String {
 fn state(model: &Model, state: &[Value]) -> String {
     let pairs = model.variables.iter().zip(state).filter(|(variable, _)| !variable.is_own);
     let texts: Vec<String> = pairs.map(|(variable, value)| format!("{}={value}", variable.name)).collect();
-    if texts.is_empty() { "<no state>".to_owned() } else { texts.join(", ") }
+    if texts.is_empty() { super::NO_STATE.to_owned() } else { texts.join(", ") }
 }
 
 impl Played {

@@ -18,6 +18,9 @@ use crate::stderr::Stderr;
 const UNLISTED: &str =
     r#"warning: no {"tools":[…]} came before the first call, so calls are judged without the tools' schemas"#;
 
+/// Options are those of tools.
+const NO_OPTIONS: &str = r#"warning: --options shows what is in force for listed tools, and the session lists none: {"tools":[…]}"#;
+
 pub(crate) fn main(args: &ExplainArgs) -> Exit {
     match play(args, &mut Out::stdout()) {
         Ok(()) => Exit::Clean,
@@ -48,7 +51,12 @@ fn play(args: &ExplainArgs, out: &mut Out) -> Result<(), Failure> {
         answer(args, &stage, played, &place, out).map_err(|why| Failure::stdout(&why))?;
     }
     match stage.player() {
-        Some(_) => Ok(()),
+        Some(player) => {
+            if args.options && !player.guard().is_listed() {
+                say(NO_OPTIONS);
+            }
+            Ok(())
+        }
         None => Err(failure(&StageError::NoPolicy, "")),
     }
 }

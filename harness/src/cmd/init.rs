@@ -13,6 +13,9 @@ use super::out::{Failure, Out};
 use crate::args::InitArgs;
 use crate::exit::Exit;
 
+/// What a draft calls itself where it goes to stdout.
+const USUAL: &str = "framegate.yaml";
+
 pub(crate) fn main(args: &InitArgs) -> Exit {
     match init(args) {
         Ok(()) => Exit::Clean,
@@ -23,13 +26,15 @@ pub(crate) fn main(args: &InitArgs) -> Exit {
 fn init(args: &InitArgs) -> Result<(), Failure> {
     // Before the server is started for nothing.
     args.output.as_deref().map_or(Ok(()), new_file::is_free)?;
+    let file = args.output.as_deref().map_or_else(|| USUAL.to_owned(), |path| word(path.as_os_str()));
     let text = if args.command.is_empty() {
-        draft::blank()
+        draft::blank(&file)
     } else {
         let asked = ask::ask(&args.command, args.cwd.as_deref(), args.timeout)?;
         let tools = draft::once(asked.tools);
         let folders = folders(args);
-        Draft { command: words(&args.command), tools, folders, has_resources: asked.has_resources }.text()
+        Draft { file, command: words(&args.command), tools, folders, has_resources: asked.has_resources }
+            .text()
     };
     match &args.output {
         Some(path) => write_new(path, &text, args),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use framegate_guard::store::retrace::{Retracer, Source as _};
 use framegate_guard::store::{StoreError, lines};
 
-use super::out::{Failure, Out, store_failure};
+use super::out::{Failure, Out, say, store_failure};
 use crate::args::LogArgs;
 use crate::exit::Exit;
 use crate::history::call::{Backwards, Forwards, RecordedCall, RowKind, time_of};
@@ -52,8 +52,13 @@ fn print(args: &LogArgs, out: &mut Out) -> Result<(), Failure> {
     // What comes after this is not looked at now, or an end that is written meanwhile would be missed.
     let head = file.last().map_err(failure)?;
     let (calls, mut open) = page.last(head).map_err(failure)?;
+    let is_nothing = calls.is_empty() && !args.json;
     page.write(calls, out, &failure)?;
     if !args.follow {
+        // A rule's name that was misspelt looks like a rule that never decided anything.
+        if is_nothing {
+            say(&format!("no recorded call matches (`{}`)", path.display()));
+        }
         return Ok(());
     }
     let RecordFile::Database(_) = &file else {

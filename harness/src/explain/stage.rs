@@ -110,7 +110,8 @@ impl Stage {
         if let Some(programs) = &self.setting.programs {
             programs.start(&policy).map_err(StageError::Programs)?;
         }
-        self.player = Some(Player::new(policy, &self.setting.server, facts, Arc::clone(&self.setting.world)));
+        let player = Player::new(policy, &self.setting.server, facts, Arc::clone(&self.setting.world));
+        self.player = Some(if self.setting.programs.is_some() { player.running_programs() } else { player });
         Ok(warnings)
     }
 }

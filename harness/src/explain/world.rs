@@ -20,6 +20,8 @@ pub(crate) struct Staged {
     paths: Option<BTreeMap<String, String>>,
     now: Option<Instant>,
     programs: BTreeMap<String, Vec<Stated>>,
+    /// The outside runs programs.
+    runs_programs: bool,
     /// How often each was asked about this call.
     asked: Arc<Mutex<BTreeMap<String, usize>>>,
 }
@@ -33,7 +35,19 @@ impl std::fmt::Debug for Staged {
 impl Staged {
     /// As the outside is.
     pub(crate) fn new(outside: Arc<dyn World>) -> Self {
-        Self { outside, paths: None, now: None, programs: BTreeMap::new(), asked: Arc::default() }
+        Self {
+            outside,
+            paths: None,
+            now: None,
+            programs: BTreeMap::new(),
+            runs_programs: false,
+            asked: Arc::default(),
+        }
+    }
+
+    /// What the session does not say of a program, the program is asked.
+    pub(crate) fn run_programs(&mut self) {
+        self.runs_programs = true;
     }
 
     /// Programs say this from now on: for each call the first of it, then the next, and the last again and again.
@@ -74,12 +88,26 @@ impl World for Staged {
     }
 
     fn ask_program(&self, asked: &Asked<'_>) -> Result<Answer, Unknown> {
-        let Some(says) = self.programs.get(asked.program) else { return self.outside.ask_program(asked) };
+        let Some(says) = self.programs.get(asked.program) else {
+            return self.outside.ask_program(asked).map_err(|why| self.unsaid(asked.program, why));
+        };
         let mut counts = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(asked.program.to_owned()).or_default();
         let said = says.get(*count).or(says.last());
         *count += 1;
         said.cloned().unwrap_or_else(|| self.outside.ask_program(asked))
+    }
+}
+
+impl Staged {
+    /// Nobody runs programs unless that is wanted, so the session says what they say.
+    fn unsaid(&self, program: &str, why: Unknown) -> Unknown {
+        match self.runs_programs {
+            true => why,
+            false => Unknown(format!(
+                r#"the session does not say what `{program}` says: say so by {{"programs":{{"{program}":true}}}}, or give --run-programs to `explain`"#
+            )),
+        }
     }
 }
 
@@ -128,6 +156,8 @@ fn parts(path: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use framegate_guard::json::Document;
+    use framegate_guard::program::About;
     use framegate_guard::world::NoWorld;
 
     fn staged(paths: &[(&str, &str)]) -> Staged {
@@ -172,5 +202,17 @@ mod tests {
         assert_eq!(chain(LINKS_MAX - 1).unwrap(), "/39/x");
         assert_eq!(chain(LINKS_MAX).unwrap(), "/40/x");
         assert!(chain(LINKS_MAX + 1).is_err());
+    }
+
+    #[test]
+    fn what_a_program_says_that_nobody_runs_is_told_how_to_say() {
+        let none = Document::empty_object();
+        let question = Asked::new("judge", "pay", none.root(), About::Call);
+        let mut world = staged(&[]);
+        let said = world.ask_program(&question).unwrap_err().0;
+        assert!(said.contains(r#"{"programs":{"judge":true}}"#) && said.contains("--run-programs"), "{said}");
+        world.run_programs();
+        let said = world.ask_program(&question).unwrap_err().0;
+        assert!(!said.contains("--run-programs"), "{said}");
     }
 }

@@ -14,10 +14,11 @@ use bytes::Bytes;
 use framegate_guard::Outcome;
 use framegate_guard::policy::Policy;
 use framegate_guard::store::StoreError;
+use framegate_guard::store::retrace::Retracer;
 
 use self::seen::{Places, SeenTool};
 use super::again::{Again, Other, Replayer};
-use super::call::RecordedCall;
+use super::call::{RecordedCall, RowKind};
 use super::choice::Choice;
 use super::file::RecordFile;
 use super::stated::Stated;
@@ -34,6 +35,8 @@ struct Learned {
     calls: u64,
     /// Allowed, and their arguments are not there: never kept, deleted or redacted.
     unseen: u64,
+    /// Calls that were refused, or would have been if the policy of then had been enforced, by server and tool.
+    refused: BTreeMap<(String, String), u64>,
     places: Places,
     from: Option<i64>,
     to: i64,
@@ -52,6 +55,7 @@ pub(crate) fn draft(
 ) -> Result<Option<Result<String, String>>, StoreError> {
     let mut learned = Learned::default();
     each(file, choice, None, |call, server, again| learned.take(call, server, again))?;
+    learned.refused = refused(file, choice)?;
     if learned.tools.is_empty() {
         return Ok(None);
     }
@@ -107,13 +111,34 @@ fn each(
     let mut replayer = Replayer::new(file, other.or_else(any));
     replayer.calls(file, |replayer, call| {
         let session = replayer.retracer.session(&call.record)?.unwrap_or_default();
-        let is_allowed = call.outcome() == "allow" && call.would().is_none();
-        if is_allowed && choice.takes(&call, &session) {
+        if is_allowed(&call) && choice.takes(&call, &session) {
             let again = replayer.call(&call.record)?.ok();
             take(&call, &session.server, again);
         }
         Ok(())
     })
+}
+
+/// How often what was not allowed, by server and tool.
+fn refused(file: &RecordFile, choice: &Choice) -> Result<BTreeMap<(String, String), u64>, StoreError> {
+    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let mut retracer = Retracer::new(file);
+    for row in file.from(0) {
+        let row = row?;
+        if RowKind::of(&row) != RowKind::Call {
+            continue;
+        }
+        let call = RecordedCall::of(&row)?;
+        let session = retracer.session(&call.record)?.unwrap_or_default();
+        if !is_allowed(&call) && choice.takes(&call, &session) {
+            *counts.entry((session.server.clone(), call.tool().to_owned())).or_default() += 1;
+        }
+    }
+    Ok(counts)
+}
+
+fn is_allowed(call: &RecordedCall) -> bool {
+    call.outcome() == "allow" && call.would().is_none()
 }
 
 impl Learned {

@@ -295,7 +295,7 @@ impl Play<'_> {
             format!("{}={}", variable.name, crate::state::shown(&seen.belief))
         };
         let all: Vec<String> = view.all().map(shown).collect();
-        if all.is_empty() { "<no state>".to_owned() } else { all.join(", ") }
+        if all.is_empty() { crate::prove::NO_STATE.to_owned() } else { all.join(", ") }
     }
 
     /// The arguments that the solver chose, then others.

@@ -97,7 +97,8 @@ impl Report {
         let asked = |(program, by): (&String, &Vec<String>)| {
             format!("the program `{program}` is asked for {}\n", visible(by.join(", ")))
         };
-        parts.extend(self.programs.iter().map(asked));
+        let asked: String = self.programs.iter().map(asked).collect();
+        parts.extend((!asked.is_empty()).then_some(asked));
         parts.push(format!(
             "{}: {}, {}",
             visible(&self.policy),

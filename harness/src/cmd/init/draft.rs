@@ -18,6 +18,8 @@ const YAML_WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off"
 
 /// What the policy is for.
 pub(super) struct Draft {
+    /// What the file is called, as one would type it.
+    pub(super) file: String,
     pub(super) command: String,
     pub(super) tools: Vec<Tool>,
     /// Where files may be used.
@@ -97,13 +99,21 @@ impl Tool {
 }
 
 /// For those who have no server yet.
-pub(super) fn blank() -> String {
-    "# A policy for Framegate: which tools a model may use, and how. The keys and functions:
+pub(super) fn blank(file: &str) -> String {
+    let commands = [
+        ("framegate init -- SERVER".to_owned(), "writes one that names the server's tools"),
+        (format!("framegate check {file} -- SERVER"), "says what is wrong with it"),
+        (format!("framegate run --policy {file} -- SERVER"), "decides every call by it"),
+    ];
+    let width = commands.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default() + 2;
+    let lines: String =
+        commands.iter().map(|(command, what)| format!("#   {command:<width$}{what}\n")).collect();
+    let head = format!(
+        "# A policy for Framegate: which tools a model may use, and how. The keys and functions:
 #   https://github.com/framegate/framegate/blob/main/guard/POLICY.md
-#   framegate init -- SERVER                            writes one that names the server's tools
-#   framegate check framegate.yaml -- SERVER            says what is wrong with it
-#   framegate run --policy framegate.yaml -- SERVER     decides every call by it
-framegate: 1
+{lines}"
+    );
+    head + "framegate: 1
 
 # mode: monitor                # decide and log, change nothing: a good first day
 
@@ -117,7 +127,6 @@ tools:
 #     that: within(args.path, \"/work\")  # \"..\" and links are resolved first
 #     because: Only files under /work may be used.
 "
-    .to_owned()
 }
 
 impl Draft {
@@ -127,8 +136,8 @@ impl Draft {
             "# A policy for: {command}
 # Written by `framegate init`. The keys and functions: https://github.com/framegate/framegate/blob/main/guard/POLICY.md
 # Read it, change it, then
-#   framegate check framegate.yaml -- {command}
-#   framegate run --policy framegate.yaml -- {command}
+#   framegate check {file} -- {command}
+#   framegate run --policy {file} -- {command}
 framegate: 1
 
 # mode: monitor                # decide and log, change nothing: a good first day
@@ -137,6 +146,7 @@ framegate: 1
 tools:
 ",
             command = self.command,
+            file = self.file,
             resources = if self.has_resources { RESOURCES } else { "" },
         );
         format!("{head}{}\n{}", self.tools_text(&rules), rules_text(&rules))

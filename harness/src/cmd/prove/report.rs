@@ -1,6 +1,6 @@
 //! What is printed.
 
-use framegate_guard::prove::{Coverage, EventKind, Model, Step};
+use framegate_guard::prove::{Coverage, EventKind, Model, NO_STATE, Step};
 use serde_json::{Value, json};
 
 use crate::history::line::visible;
@@ -101,7 +101,10 @@ impl Report<'_> {
             let (kind, tool) = self.event(step);
             let with = if step.with.is_empty() { String::new() } else { format!(" {}", step.with) };
             lines.push(format!("  {:>2}. {kind:<6} {tool}{with}", number + 1));
-            lines.push(format!("             state: {}", step.state));
+            // A policy without variables has none to show at each step.
+            if step.state != NO_STATE {
+                lines.push(format!("             state: {}", step.state));
+            }
         }
         if let Some(why) = result.why(&self.model.free()) {
             lines.push(format!("      {why}"));

@@ -1,6 +1,6 @@
 //! The draft as text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Learned;
 use super::seen::{Limit, SeenArgument, SeenTool};
@@ -8,6 +8,8 @@ use crate::history::line::{clip, utc};
 
 /// Characters of an expression that is not one of the draft.
 const SHOWN_CHARS: usize = 200;
+/// Tools whose calls were left out, by name.
+const LEFT_OUT_MAX: usize = 20;
 /// Stands before a rule about paths where nothing says where they led.
 const UNPROVEN: &str = "  # Where these paths led is not in the record: that this rule allows all of these calls is not proved.\n";
 
@@ -74,6 +76,28 @@ pub(super) fn policy(learned: &Learned) -> Draft {
     Draft { text: text + &rules.text, unproven: rules.unproven }
 }
 
+/// In monitor mode these went through: whoever tries a policy out would miss them in the draft.
+fn left_out(learned: &Learned) -> String {
+    let all: u64 = learned.refused.values().sum();
+    if all == 0 {
+        return String::new();
+    }
+    let mut tools: BTreeMap<&str, u64> = BTreeMap::new();
+    for ((_, tool), count) in &learned.refused {
+        *tools.entry(tool).or_default() += count;
+    }
+    let listed = tools.iter().take(LEFT_OUT_MAX).map(|(tool, count)| format!("{} {count}", shown(tool)));
+    let mut listed: Vec<String> = listed.collect();
+    if tools.len() > LEFT_OUT_MAX {
+        listed.push(format!("and {} more tools", tools.len() - LEFT_OUT_MAX));
+    }
+    format!(
+        "# Left out: {} that the policy of then did not allow, or (monitor mode) would not have: {}.\n",
+        calls(all),
+        listed.join(", ")
+    )
+}
+
 fn head(learned: &Learned) -> String {
     let (from, to) = (utc(learned.from.unwrap_or_default()), utc(learned.to));
     let day = |time: &str| time.get(..10).unwrap_or_default().to_owned();
@@ -87,6 +111,7 @@ fn head(learned: &Learned) -> String {
         day(&from),
         day(&to),
     );
+    text.push_str(&left_out(learned));
     if learned.unseen > 0 {
         text.push_str(&format!(
             "# The arguments of {} are not in the record: never kept, deleted or redacted.\n",
@@ -280,5 +305,21 @@ mod tests {
         let head = |calls| head(&Learned { calls, ..Learned::default() });
         assert!(head(1).contains("It rests on 1 call that was allowed, in"), "{}", head(1));
         assert!(head(2).contains("It rests on 2 calls that were allowed, in"), "{}", head(2));
+    }
+
+    #[test]
+    fn what_was_left_out_is_said_by_tool_and_in_one_line() {
+        let refused = |tools: &[(&str, u64)]| {
+            let of = |(tool, count): &(&str, u64)| (("s".to_owned(), (*tool).to_owned()), *count);
+            head(&Learned { calls: 1, refused: tools.iter().map(of).collect(), ..Learned::default() })
+        };
+        assert!(!refused(&[]).contains("Left out"), "{}", refused(&[]));
+        let text = refused(&[("a\nb: {}", 1), ("write", 2)]);
+        assert!(text.contains("Left out: 3 calls that"), "{text}");
+        assert!(text.contains(": a\u{fffd}b: {} 1, write 2.\n"), "{text}");
+        let names: Vec<String> = (0..=LEFT_OUT_MAX).map(|n| format!("t{n:02}")).collect();
+        let many: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        assert!(refused(&many).contains("t19 1, and 1 more tools.\n"), "{}", refused(&many));
+        assert!(!refused(&many[1..]).contains("more tools"), "{}", refused(&many[1..]));
     }
 }

@@ -6,7 +6,7 @@ fn draft(tools: &str, has_resources: bool) -> Draft {
     listing::page(page.as_bytes(), &mut listed).unwrap();
     let tools = once(listed);
     let folders = vec!["/work".into(), "/with: \"odd\" # name".into()];
-    Draft { command: "server .".into(), tools, folders, has_resources }
+    Draft { file: "my.yaml".into(), command: "server .".into(), tools, folders, has_resources }
 }
 
 fn tool(name: &str, properties: &str, required: &str, reads: bool) -> String {
@@ -80,5 +80,14 @@ fn a_draft_for_any_listing_has_no_errors() {
     assert_eq!(errors(&mixed), Vec::<String>::new(), "{}", mixed.text());
     assert_eq!(errors(&draft("", true)), Vec::<String>::new());
     assert_eq!(errors(&draft(&tool("w", path, "", false), true)), Vec::<String>::new());
-    assert!(Policy::load("p", blank().as_bytes(), &mut |_| Err(String::new())).is_ok());
+    assert!(Policy::load("p", blank("my.yaml").as_bytes(), &mut |_| Err(String::new())).is_ok());
+}
+
+#[test]
+fn a_draft_names_the_file_that_it_is_written_to() {
+    for text in [draft(&tool("t", "", "", true), false).text(), blank("my.yaml")] {
+        assert!(text.contains("framegate check my.yaml -- "), "{text}");
+        assert!(text.contains("framegate run --policy my.yaml -- "), "{text}");
+        assert!(!text.contains("framegate.yaml"), "{text}");
+    }
 }
