@@ -133,7 +133,7 @@ fn a_policy_of_our_own_is_not_imported_again() {
 
 #[test]
 fn actions_that_cover_a_tool_are_named() {
-    let text = "actions:\n  - { name: reads, match: fs__read_* }\n  - { name: all, match: fs__* }\n";
+    let text = "actions:\n  - { name: reads, match: fs__read_* }\n  - { name: all, match: fs__*, requires: \"1 < 2\" }\n";
     let policy = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err(String::new())).unwrap().policy;
     let names = |tool: &str| policy.praxiom().unwrap().actions(tool).collect::<Vec<_>>().join(" ");
     assert_eq!(names("fs__read_file"), "reads all");
