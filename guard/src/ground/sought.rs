@@ -176,7 +176,9 @@ impl Word {
         if value.chars().all(class::is_space) {
             return None;
         }
-        let bare = value.strip_prefix('#').filter(|bare| how == Match::Id && !bare.is_empty());
+        // Of signs alone there is no name behind the sign: `#` for `##` would be found twice at one place.
+        let is_name = |bare: &str| bare.chars().any(|c| c != '#');
+        let bare = value.strip_prefix('#').filter(|bare| how == Match::Id && is_name(bare));
         let numbered = bare.map(|_| Edges::of(&value));
         let value = bare.unwrap_or(&value);
         Some(Word { needle: Needle::new(value)?, edges: Edges::of(value), border, folded, numbered })

@@ -200,6 +200,25 @@ proptest! {
     }
 }
 
+/// Found by a run with luck: for `##` the sign alone was looked for too, and both began at one place.
+#[test]
+fn an_id_of_signs_alone_is_found_once_at_a_place() {
+    for value in ["##", "###", "##1", "#1", "#"] {
+        for text in ["##", "url=##, ##/http://", "### ## #", "##1 #1 1", "a #### b"] {
+            let (matcher, text) = (Matcher { how: Match::Id, locale: None }, Prepared::new(text));
+            let found = Sought::text(&matcher, value).find_in(&text);
+            assert!(
+                found.windows(2).all(|pair| pair[0].start < pair[1].start),
+                "{value} in {text:?}: {found:?}"
+            );
+            assert!(found.iter().all(|at| text.text()[at.clone()].len() >= value.len() - 1));
+        }
+    }
+    let one = Sought::text(&Matcher { how: Match::Id, locale: None }, "##");
+    assert!(!one.is_in(&Prepared::new("#")) && one.is_in(&Prepared::new("##")));
+    framegate_guard::ground::fuzz(b"\xa4##\n see http:// and url=##, ##/http://");
+}
+
 #[test]
 fn hostile_texts_take_linear_time() {
     // Each would take minutes if a place cost more than a look at its surroundings.

@@ -98,7 +98,7 @@ fn words(text: &[Seen], value: &str, how: Match) -> Vec<Range<usize>> {
     }
     let mut found: Vec<Range<usize>> = Vec::new();
     for from in 0..text.len() {
-        let numbered = how == Match::Id && value[0] == '#' && value.len() > 1;
+        let numbered = how == Match::Id && value[0] == '#' && value.iter().any(|c| *c != '#');
         for value in [Some(&value[..]), numbered.then(|| &value[1..])].into_iter().flatten() {
             let to = from + value.len();
             let same =
