@@ -27,6 +27,12 @@ const UNREAD_MAX: usize = 4;
 /// What one of them may take of the window: this part.
 const UNREAD_PART: usize = 16;
 
+/// Code points of the reason why it is not known what was said.
+pub const UNHEARD_CHARS_MAX: usize = 200;
+
+/// Why it is not known what was said, where the policy before did not look for what this one looks for.
+const LEFT_UNREAD: &str = "of what left the window under the policy before, not all was read";
+
 /// How much of a conversation is kept; 0 is all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
@@ -79,14 +85,21 @@ impl Session {
 
     /// What is looked for in what tools say, by the policy in force. What leaves the window is read as far as that; all
     /// of it where nobody said so.
+    ///
+    /// What left before and was not read as far is not known any more: it is said so ([`Session::unheard`]), and stays so.
     pub fn set_preparing(&mut self, to: Preparing) {
-        if to != self.to() {
+        if to != self.preparing() {
             self.spared = Preparing { scans: !to.scans, follows: !to.follows };
             self.left.forget_all();
         }
+        if self.unheard.is_none() && self.left.is_unread(to) {
+            self.set_unheard(LEFT_UNREAD);
+        }
     }
 
-    fn to(&self) -> Preparing {
+    /// What is looked for: see [`Session::set_preparing`].
+    #[must_use]
+    pub fn preparing(&self) -> Preparing {
         Preparing { scans: !self.spared.scans, follows: !self.spared.follows }
     }
 
@@ -111,8 +124,11 @@ impl Session {
 
     /// Nobody kept what was said, and why: a rule that reads it cannot be evaluated. An empty conversation would be
     /// a claim that nothing was said.
+    ///
+    /// Of the reason [`UNHEARD_CHARS_MAX`] code points are kept: a record has all of it.
     pub fn set_unheard(&mut self, why: &str) {
-        self.unheard = Some(why.into());
+        let end = why.char_indices().nth(UNHEARD_CHARS_MAX).map_or(why.len(), |(at, _)| at);
+        self.unheard = Some(why.get(..end).unwrap_or_default().into());
     }
 
     /// Why it is not known what was said, where it is not.
@@ -181,7 +197,7 @@ impl Session {
     fn leave(&mut self, at: usize) {
         let Some(gone) = self.kept.remove(at) else { return };
         self.chars -= gone.chars();
-        self.left.take(gone, self.to());
+        self.left.take(gone, self.preparing());
     }
 
     fn too_many(&self) -> bool {
@@ -200,14 +216,14 @@ impl Session {
     /// Of the tool outputs that have left the window, what reads like an instruction or asks for something. It
     /// supports no value.
     pub fn left(&self) -> impl Iterator<Item = &Kept> {
-        self.left.kept(self.to()).iter()
+        self.left.kept(self.preparing()).iter()
     }
 
     /// More has left the window than is kept of it ([`LEFT_PASSAGES_MAX`], [`LEFT_BYTES_MAX`]), or was read to its end
     /// or at all ([`Session::set_preparing`], [`LEFT_UNREAD_BYTES_MAX`]): what it asks for is not known.
     #[must_use]
     pub fn is_left_lost(&self) -> bool {
-        self.left.is_over(self.to())
+        self.left.is_over(self.preparing())
     }
 
     /// The one that was added last.

@@ -129,6 +129,7 @@ impl Recorded {
             window: self.session.window(),
             heard: self.session.heard(),
             knows_user: self.session.knows_user(),
+            unheard: self.session.unheard().map(str::to_owned),
             decision: Arc::clone(&receipt.decision),
             arguments: Some(arguments.source().clone()),
             start: 0,

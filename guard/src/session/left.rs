@@ -45,6 +45,10 @@ struct Settled {
     room: Used,
     carries: bool,
     is_over: bool,
+    /// Something is gone that nobody read.
+    is_lost: bool,
+    /// Something was read by whoever did not look for what asks for something.
+    is_unfollowed: bool,
 }
 
 /// Passages and bytes.
@@ -81,6 +85,12 @@ impl Left {
         self.all = OnceLock::new();
     }
 
+    /// Something is gone that was read less far than this, since nobody wanted it then.
+    pub(super) fn is_unread(&self, to: Preparing) -> bool {
+        let Settled { is_lost, is_unfollowed, .. } = self.settled;
+        (to.scans || to.follows) && is_lost || to.follows && is_unfollowed
+    }
+
     /// Those that a decision would have to read first.
     pub(super) fn unprepared(&self, to: Preparing) -> impl Iterator<Item = &Kept> {
         let is_looked = to.scans || to.follows;
@@ -109,6 +119,7 @@ impl Left {
 
 impl Settled {
     fn take(&mut self, gone: &Kept, to: Preparing) {
+        self.is_unfollowed |= !to.follows;
         // Nothing more could follow from it.
         if self.is_over && self.carries {
             return;
@@ -146,7 +157,7 @@ impl Settled {
         if !self.carries {
             self.kept.push(gone.unread());
         }
-        (self.carries, self.is_over) = (true, true);
+        (self.carries, self.is_over, self.is_lost) = (true, true, true);
     }
 }
 
@@ -230,6 +241,7 @@ mod tests {
             let (is_read, session) = leaving(bytes, nothing);
             assert!(!is_read, "{bytes}");
             assert_eq!((session.is_left_lost(), carries(&session)), (is_lost, is_lost), "{bytes}");
+            assert_eq!(session.unheard().is_some(), is_lost, "{bytes}");
         }
         // Short enough is read where it leaves; longer, when a decision asks, which may be told to wait.
         for (bytes, is_read) in
@@ -239,11 +251,23 @@ mod tests {
             assert_eq!(was_read, is_read, "{bytes}");
             let due = session.unprepared_bytes(Preparing::ALL);
             assert_eq!(due > LEFT_READ_BYTES_MAX, !is_read, "{bytes}: {due}");
-            assert!(!session.is_left_lost() && !carries(&session));
+            assert!(!session.is_left_lost() && !carries(&session) && session.unheard().is_none());
         }
         // Who only scans did not look for requests: who follows them later is told.
-        let (_, session) = leaving(10, Preparing { scans: true, follows: false });
-        assert!(session.is_left_lost() && !carries(&session));
+        let scans = Preparing { scans: true, follows: false };
+        let (_, mut session) = leaving(10, scans);
+        assert!(session.is_left_lost() && !carries(&session) && session.unheard().is_some());
+        // It stays so: the one that looked less is not asked whether it minds.
+        session.set_preparing(scans);
+        assert!(session.unheard().is_some());
+        let mut scanned = Session::new(Window { max_messages: 1, max_chars: 0 });
+        scanned.set_preparing(scans);
+        scanned.tool_output("get", EVIL);
+        scanned.tool_output("get", "x");
+        scanned.set_preparing(scans);
+        assert!(scanned.unheard().is_none() && carries(&scanned));
+        scanned.set_preparing(nothing);
+        assert!(scanned.unheard().is_none(), "nothing looks for anything");
     }
 
     #[test]

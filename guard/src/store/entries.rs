@@ -86,6 +86,10 @@ pub(super) fn call(call: &CallRecord, names: Names, again: Option<u64>, keep: Ke
         None => entry,
     };
     let entry = if call.heard > 0 { entry.number("heard", call.heard) } else { entry };
+    let entry = match &call.unheard {
+        Some(why) => entry.text("unheard", why),
+        None => entry,
+    };
     let entry = entry.flag("made", decision.was_made);
     let entry = match again {
         Some(again) => entry.number("again", again),

@@ -104,6 +104,8 @@ pub struct CallRecord {
     pub heard: u64,
     /// The session knew the user's words.
     pub knows_user: bool,
+    /// Why the session did not know what was said, where decisions depend on it.
+    pub unheard: Option<String>,
     /// What was decided.
     pub decision: Arc<Decision>,
     /// The arguments as they came; nothing when none came.

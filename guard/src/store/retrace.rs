@@ -347,7 +347,12 @@ impl<'s, S: Source> Retracer<'s, S> {
                 None => return Ok(Err(Missing::Unreadable("heard".into()))),
             },
         };
-        let empty = Session::new(context.window).knowing_user(context.knows_user);
+        let mut empty = Session::new(context.window).knowing_user(context.knows_user);
+        if let Some(why) = call.text("unheard") {
+            // What was said counted for nothing: it was not all known.
+            empty.set_unheard(why);
+            return Ok(Ok(empty));
+        }
         if reads == Hearing::Nothing || heard == 0 {
             return Ok(Ok(empty));
         }

@@ -270,7 +270,7 @@ impl Inner {
             // A handle, not the outcome; but what stands beside it is shown like any result.
             let sent = self.open().remove(&request.head().ticket)?;
             let edits = edits(&sent);
-            let reads = self.hears(&self.guard());
+            let reads = self.listens(&self.guard());
             let heard =
                 reads.then(|| self.heard(self.origin(&sent, ended(&outcome).1), text_of(frame))).flatten();
             self.note_end(&sent, How::Task, Some((frame, edits.as_ref())), heard, None);
@@ -332,7 +332,7 @@ impl Inner {
 
     /// A line that only some readers take for an answer: what it says counts as said.
     pub(super) fn heard_unread(self: &Arc<Self>, frame: &Frame) {
-        if frame.body().trim_ascii_start().starts_with(b"{") && self.hears(&self.guard()) {
+        if frame.body().trim_ascii_start().starts_with(b"{") && self.listens(&self.guard()) {
             let text = as_written(&String::from_utf8_lossy(frame.body()));
             let Some(heard) = self.heard(Origin::new(OutputKind::Unread, "?"), text.clone()) else { return };
             self.ledger.note(Event::Frame(FrameRecord {
@@ -373,7 +373,7 @@ impl Inner {
     fn output(self: &Arc<Self>, sent: &Sent, how: How, frame: &Frame) -> Option<u64> {
         let guard = self.guard();
         let has_schema = guard.has_output_schema(&sent.tool) && frame.len() <= OUTPUT_BYTES_MAX;
-        let hears = self.hears(&guard).then(|| self.hear_answer(self.origin(sent, how), frame));
+        let hears = self.listens(&guard).then(|| self.hear_answer(self.origin(sent, how), frame));
         let heard = hears.flatten();
         if heard.is_some() {
             self.make_ready();

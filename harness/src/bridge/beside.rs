@@ -68,10 +68,11 @@ pub(super) fn is_beside(method: &str) -> bool {
 impl Inner {
     /// An answer to one of these methods.
     pub(super) fn said_beside(self: &Arc<Self>, request: &Request, frame: &Frame) {
-        if !self.hears(&self.guard()) {
+        let method = request.method();
+        // A session begins with answers that mostly say nothing; of those of tasks there is no end.
+        if method.starts_with("tasks/") && !self.listens(&self.guard()) {
             return;
         }
-        let method = request.method();
         let kind = match method {
             "prompts/list" => OutputKind::Prompt,
             "resources/list" | "resources/templates/list" => OutputKind::Resource,
@@ -102,14 +103,14 @@ impl Inner {
     }
 
     fn hear_params(self: &Arc<Self>, kind: OutputKind, said: &Request) {
-        if let Some(params) = said.params().filter(|_| self.hears(&self.guard())) {
+        if let Some(params) = said.params().filter(|_| self.listens(&self.guard())) {
             self.hear_beside(kind, said.method(), all_of(params));
         }
     }
 
     /// What stands beside a task's outcome, which is heard as the call's.
     pub(super) fn said_of_task(self: &Arc<Self>, tool: &str, frame: &Frame) {
-        if !self.hears(&self.guard()) {
+        if !self.listens(&self.guard()) {
             return;
         }
         let message = part(frame, |result| {
@@ -136,6 +137,7 @@ impl Inner {
     pub(super) fn hear_other(self: &Arc<Self>, kind: OutputKind, name: String, text: String) {
         self.ledger.share(Shared { origin: &Origin::new(kind, &name), text: shared_part(&text) });
         if !self.guard().reads_conversation() {
+            self.miss();
             return;
         }
         let heard = Bytes::from(text.clone());

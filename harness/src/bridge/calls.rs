@@ -183,14 +183,15 @@ impl Inner {
         let none = Document::empty_object();
         let arguments = call.arguments.unwrap_or_else(|| none.root());
         let judged = Call { tool: call.name, id: request.id().map(framegate_pump::Id::json), arguments };
-        let session = Arc::clone(&self.session());
+        let session = self.session_for(&guard);
         let heard = Heard { guard: &guard, session: &session, arguments: call.arguments, basis: &basis };
+        let known = basis.programs.under(guard.policy());
         let mut decide = |past: &Snapshot<'_>| {
             let since = Instant::now();
-            let world = Gathering::new(&*self.world, &basis.programs.answers);
+            let world = Gathering::new(&*self.world, known.answers());
             let decision = guard.decide(&judged, &session, past, &world);
             open = world.into_open();
-            if decision.would != Outcome::Deny && !open.is_empty() && basis.programs.may_ask() {
+            if decision.would != Outcome::Deny && !open.is_empty() && known.may_ask() {
                 return Step { decision: Arc::new(decision), is_sent: false, record: None };
             }
             open.clear();
@@ -405,6 +406,7 @@ impl Heard<'_> {
             window: self.session.window(),
             heard: self.session.heard(),
             knows_user: self.session.knows_user(),
+            unheard: self.session.unheard().filter(|_| self.guard.reads_conversation()).map(str::to_owned),
             decision: Arc::clone(decision),
             arguments: self.arguments.map(|value| value.document().source().slice(value.span())),
             start: self.arguments.map_or(0, |value| value.span().start),

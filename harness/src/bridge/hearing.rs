@@ -32,6 +32,9 @@ pub(super) const READY_ON_THREAD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of outputs that wait to be made ready, in all. Beyond it the server's answers wait.
 const BACKLOG_BYTES_MAX: usize = 128 * 1024 * 1024;
 
+/// Why a policy that listens does not know what was said.
+const UNHEARD: &str = "what was said before is not known: the policy that was in force then read none of it";
+
 /// The longest text that is kept for the other processes of a session, as the record keeps no longer ones.
 pub(super) const SHARED_BYTES_MAX: usize = 1024 * 1024;
 
@@ -99,6 +102,24 @@ impl Inner {
         session
     }
 
+    /// The session as this policy looks at it: one that looks further than those before it did is told so.
+    pub(super) fn session_for(&self, guard: &Guard) -> Arc<Session> {
+        let mut session = self.session();
+        if session.preparing() != guard.preparing() {
+            Arc::make_mut(&mut session).set_preparing(guard.preparing());
+        }
+        Arc::clone(&session)
+    }
+
+    /// Something is said, and the policy in force listens to nothing. Another one may: to it what was said is not known,
+    /// which is another thing than that nothing was.
+    pub(super) fn miss(&self) {
+        let mut session = self.session();
+        if session.unheard().is_none() {
+            Arc::make_mut(&mut session).set_unheard(UNHEARD);
+        }
+    }
+
     fn hear_message(&self, session: &mut Session, message: Message) {
         let (role, text) = (Some(message.role), Bytes::from(message.text.clone()));
         session.push(role, message.text);
@@ -127,7 +148,7 @@ impl Inner {
 
     /// A resource that was read, a prompt that was fetched: it reaches the model as a result does.
     pub(super) fn fetched(self: &Arc<Self>, request: &Request, frame: &Frame, kind: OutputKind) {
-        if !self.hears(&self.guard()) {
+        if !self.listens(&self.guard()) {
             return;
         }
         let named = if kind == OutputKind::Prompt { "name" } else { "uri" };
@@ -145,11 +166,21 @@ impl Inner {
         guard.reads_conversation() || self.ledger.is_shared()
     }
 
+    /// The same, where something is said: if nobody listens, that is kept in mind.
+    pub(super) fn listens(&self, guard: &Guard) -> bool {
+        let hears = self.hears(guard);
+        if !hears {
+            self.miss();
+        }
+        hears
+    }
+
     /// Hears an answer; its number, where anything depends on it here.
     pub(super) fn hear_answer(&self, origin: Origin, frame: &Frame) -> Option<u64> {
         if frame.len() > SHARED_BYTES_MAX && !self.guard().reads_conversation() {
             // Nobody reads it here, and it is too much for the others.
             self.ledger.share(Shared { origin: &origin, text: None });
+            self.miss();
             return None;
         }
         self.hear_output(origin, super::answers::text_of(frame))
@@ -159,6 +190,7 @@ impl Inner {
     pub(super) fn hear_output(&self, origin: Origin, text: String) -> Option<u64> {
         self.ledger.share(Shared { origin: &origin, text: shared_part(&text) });
         if !self.guard().reads_conversation() {
+            self.miss();
             return None;
         }
         let mut session = self.session();

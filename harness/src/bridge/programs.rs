@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use framegate_guard::authorize::PERTURB_MAX;
 use framegate_guard::decision::Decision;
+use framegate_guard::policy::Policy;
 use framegate_guard::program::Open;
 use framegate_guard::world::{ProgramAnswers, Unknown};
 use framegate_pump::{Hold, HoldKind, Verdict};
@@ -28,14 +29,26 @@ const PASSES_MAX: usize = PERTURB_MAX + 4;
 /// What programs said to a call so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
-    pub(super) answers: Arc<ProgramAnswers>,
+    answers: Arc<ProgramAnswers>,
+    /// The digest of the policy whose programs said it: another one may mean another program by the same name.
+    policy: [u8; 32],
     passes: usize,
 }
 
 impl Known {
     /// What a person was shown with the question: decided anew, the call is judged by the same answers.
     pub(super) fn of(decision: &Decision) -> Known {
-        Known { answers: Arc::new(decision.answers.programs.clone()), passes: 0 }
+        Known { answers: Arc::new(decision.answers.programs.clone()), policy: decision.policy, passes: 0 }
+    }
+
+    /// What counts under this policy: nothing that was asked under another one.
+    pub(super) fn under(&self, policy: &Policy) -> Known {
+        let policy = policy.digest();
+        if policy == self.policy { self.clone() } else { Known { answers: Arc::default(), policy, ..*self } }
+    }
+
+    pub(super) fn answers(&self) -> &ProgramAnswers {
+        &self.answers
     }
 
     /// Whether what is open is asked now.
@@ -46,7 +59,7 @@ impl Known {
     fn with(&self, answers: ProgramAnswers) -> Known {
         let mut all = ProgramAnswers::clone(&self.answers);
         all.extend(answers);
-        Known { answers: Arc::new(all), passes: self.passes + 1 }
+        Known { answers: Arc::new(all), policy: self.policy, passes: self.passes + 1 }
     }
 
     /// Nothing more is asked.
@@ -65,8 +78,8 @@ impl Inner {
         Hold::verdict(HoldKind::Machine, async move {
             let answers = inner.programs().ask_all(open).await;
             withdrawn.over();
-            let Judging { request, read, basis, .. } = of;
-            let known = basis.programs.with(answers);
+            let Judging { request, read, guard, basis } = of;
+            let known = basis.programs.under(guard.policy()).with(answers);
             let basis = super::asking::Basis { programs: known, ..Arc::unwrap_or_clone(basis) };
             inner.judge(&request, &read, &Arc::new(basis))
         })
@@ -90,7 +103,7 @@ impl Drop for Withdrawn {
     fn drop(&mut self) {
         let Some((mut of, open)) = self.of.take() else { return };
         let mut basis = Arc::unwrap_or_clone(of.basis);
-        basis.programs = basis.programs.without(&open);
+        basis.programs = basis.programs.under(of.guard.policy()).without(&open);
         of.basis = Arc::new(basis);
         let inner = Arc::clone(&self.inner);
         let record = move || drop(inner.decide(of, Turn::left(), Waiting::Some));
@@ -99,5 +112,32 @@ impl Drop for Withdrawn {
             Ok(runtime) => drop(runtime.spawn_blocking(record)),
             Err(_) => record(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use framegate_guard::json::Document;
+    use framegate_guard::program::{About, Answer, Asked, Said};
+
+    use super::*;
+
+    #[test]
+    fn what_a_program_of_one_policy_said_is_nothing_that_one_of_another_did() {
+        let load = |command: &str| {
+            let text = format!(
+                "framegate: 1\nprograms: {{ p: {{ command: [{command}] }} }}\ntools: {{ t: }}\nrules: [{{ name: r, tools: [t], program: p }}]\n"
+            );
+            Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())).unwrap().policy
+        };
+        let (lax, strict) = (load("lax"), load("strict"));
+        let none = Document::empty_object();
+        let key = Asked::new("p", "t", none.root(), About::Call).key();
+        let yes = Ok(Answer { said: Said::Allow(true), reason: String::new() });
+        let known = Known::default().under(&lax).with([(key, yes)].into());
+        assert_eq!(known.under(&lax).answers().len(), 1);
+        let under = known.under(&strict);
+        assert!(under.answers().is_empty() && under.passes == 1, "and it is not tried for ever");
+        assert!(under.under(&lax).answers().is_empty());
     }
 }

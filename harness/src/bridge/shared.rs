@@ -225,15 +225,22 @@ impl Bridge {
                 return Err(guard.faults().join("\n"));
             }
             self.declare(guard.policy()).await?;
+            // Both at once: a call that the new policy decides must not ask a program of the one before.
+            let mut asked = self.inner.programs.write().unwrap_or_else(PoisonError::into_inner);
             // What it was bound to may have been another listing.
             if self.inner.replace_guard(&before, guard) {
+                *asked = programs;
+                drop(asked);
                 break (self.guard(), warnings);
             }
         };
-        *self.inner.programs.write().unwrap_or_else(PoisonError::into_inner) = programs;
         warnings.iter().for_each(|warning| self.say_lines(Level::Warn, warning));
         self.announce(&guard, "was read anew and is in force");
         state.iter().for_each(|text| self.say(Level::Warn, text));
+        if let Some(why) = self.inner.session_for(&guard).unheard().filter(|_| guard.reads_conversation()) {
+            let text = format!("{why}; calls that depend on it ask until the session ends");
+            self.say(Level::Warn, &text);
+        }
         let is_legacy = self.inner.opening().is_legacy();
         if let Some(injector) = self.inner.injector.get().filter(|_| is_legacy) {
             // A session that has ended needs no telling.
