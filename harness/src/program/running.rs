@@ -29,7 +29,12 @@ const BACK_OFF: Duration = Duration::from_millis(100);
 const BACK_OFF_MAX: Duration = Duration::from_secs(10);
 /// A question waits for a program that is down no longer than this.
 const DOWN_MAX: Duration = Duration::from_secs(1);
-/// How often it is looked whether somebody still waits, where all places are taken.
+/// Lines that answer nothing, one after the other: one that writes without end would keep us reading it. As many as may
+/// be under way can still come after all that waited were told that there is no answer.
+pub(super) const ASTRAY_MAX: usize = 4 * IN_FLIGHT_MAX;
+/// How long a question may stay unwritten after nobody waits for an answer any more.
+const UNREAD_MAX: Duration = Duration::from_secs(2);
+/// How often it is looked whether somebody still waits, where all places are taken or a question is not out.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// For the exit code of one that closed its stdout.
 const EXIT_WAIT: Duration = Duration::from_millis(200);
@@ -54,8 +59,10 @@ struct Running {
     cutter: LineCutter,
     /// Of the question that is being written, what is not out.
     unwritten: Vec<u8>,
-    /// It answered once.
-    answers: bool,
+    /// When some of it went out last.
+    written: Instant,
+    /// Lines since the last one that answered something that waits. `astray <= ASTRAY_MAX`
+    astray: usize,
 }
 
 enum State {
@@ -93,9 +100,12 @@ impl Keeper {
                 (Next::Read(read), State::Running(running)) => self.read(read, running).await,
                 (Next::Written(Ok(count)), State::Running(mut running)) => {
                     running.unwritten.drain(..count);
+                    running.written = Instant::now();
                     State::Running(running)
                 }
-                (Next::Written(Err(_)), State::Running(running)) => self.ended(running).await,
+                (Next::Written(Err(_)), State::Running(running)) => {
+                    self.ended("closed its stdin", running).await
+                }
                 (Next::Start, State::Down { .. }) => self.starts(),
                 (_, state) => state,
             };
@@ -120,6 +130,7 @@ impl Keeper {
             State::Running(running) => {
                 let Running { launched, unwritten, .. } = &mut **running;
                 let is_full = self.waiting.len() >= IN_FLIGHT_MAX;
+                let is_held_up = is_full || !unwritten.is_empty();
                 tokio::select! {
                     biased;
                     read = launched.from.read(chunk) => {
@@ -127,7 +138,7 @@ impl Keeper {
                     }
                     count = launched.to.write(unwritten), if !unwritten.is_empty() => Next::Written(count),
                     job = jobs.recv(), if unwritten.is_empty() && !is_full => Next::Job(job),
-                    () = tokio::time::sleep(LOOK_EVERY), if is_full => Next::Look,
+                    () = tokio::time::sleep(LOOK_EVERY), if is_held_up => Next::Look,
                 }
             }
         }
@@ -139,16 +150,22 @@ impl Keeper {
             self.id += 1;
             running.unwritten = job.question.line(self.id).into_bytes();
             running.unwritten.push(b'\n');
+            running.written = Instant::now();
             self.waiting.insert(self.id, job.reply);
         }
         State::Running(running)
     }
 
-    /// All places are taken: those of questions that nobody waits for are free, unless it answers none at all.
+    /// All places are taken, or a question does not get out: once nobody waits any more, it is not waited for either.
     fn looked(&mut self, running: Box<Running>) -> State {
-        if self.waiting.values().all(oneshot::Sender::is_closed) {
-            let why = format!("it left {IN_FLIGHT_MAX} questions unanswered");
-            return self.down(why, running);
+        if !self.waiting.values().all(oneshot::Sender::is_closed) {
+            return State::Running(running);
+        }
+        if self.waiting.len() >= IN_FLIGHT_MAX {
+            return self.down(format!("it left {IN_FLIGHT_MAX} questions unanswered"), running);
+        }
+        if !running.unwritten.is_empty() && running.written.elapsed() >= UNREAD_MAX {
+            return self.down("it does not read what it is asked".to_owned(), running);
         }
         State::Running(running)
     }
@@ -156,15 +173,19 @@ impl Keeper {
     async fn read(&mut self, read: std::io::Result<Vec<u8>>, mut running: Box<Running>) -> State {
         let read = read.unwrap_or_default();
         if read.is_empty() {
-            return self.ended(running).await;
+            return self.ended("closed its stdout", running).await;
         }
         match running.cutter.take(&read) {
             Ok(lines) => {
-                for line in lines.iter().filter(|line| !line.is_empty()) {
-                    running.answers |= self.line(line);
-                }
-                if running.answers {
-                    self.back_off = BACK_OFF;
+                for line in &lines {
+                    if !line.is_empty() && self.line(line) {
+                        (running.astray, self.back_off) = (0, BACK_OFF);
+                    } else if running.astray < ASTRAY_MAX {
+                        running.astray += 1;
+                    } else {
+                        let why = format!("it wrote more than {ASTRAY_MAX} lines that answer nothing");
+                        return self.down(why, running);
+                    }
                 }
                 State::Running(running)
             }
@@ -172,7 +193,7 @@ impl Keeper {
         }
     }
 
-    /// Whether it is an answer.
+    /// Whether it answers something that waited.
     fn line(&mut self, line: &[u8]) -> bool {
         match read_answer(line) {
             Ok((id, answer)) => match self.waiting.remove(&id) {
@@ -182,7 +203,7 @@ impl Keeper {
                     true
                 }
                 // Of a question that was given up, or answered before.
-                None if (1..=self.id).contains(&id) => true,
+                None if (1..=self.id).contains(&id) => false,
                 None => {
                     self.fail(&format!("it answered under the id {id}, under which nothing was asked"));
                     false
@@ -204,10 +225,10 @@ impl Keeper {
         }
     }
 
-    /// It closed its end.
-    async fn ended(&mut self, running: Box<Running>) -> State {
+    /// It closed one of its ends.
+    async fn ended(&mut self, what: &str, running: Box<Running>) -> State {
         let exit = tokio::time::timeout(EXIT_WAIT, running.launched.process.exit_code()).await;
-        let why = exit.map_or_else(|_| "closed its stdout".to_owned(), how_it_ended);
+        let why = exit.map_or_else(|_| what.to_owned(), how_it_ended);
         self.down(format!("it {why}"), running)
     }
 
@@ -235,8 +256,8 @@ impl Keeper {
 
 impl State {
     fn running(launched: Launched) -> State {
-        let running =
-            Running { launched, cutter: LineCutter::default(), unwritten: Vec::new(), answers: false };
+        let (cutter, unwritten) = (LineCutter::default(), Vec::new());
+        let running = Running { launched, cutter, unwritten, written: Instant::now(), astray: 0 };
         State::Running(Box::new(running))
     }
 }

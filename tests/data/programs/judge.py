@@ -24,6 +24,16 @@ def answer(question, **said):
     sys.stdout.flush()
 
 
+if mode == "deaf":
+    time.sleep(600)
+if mode == "closes":
+    os.close(0)
+    note("closed")
+    time.sleep(600)
+while mode in ("flood", "blank"):
+    print("" if mode == "blank" else "On it!", flush=True)
+
+
 for line in sys.stdin:
     note(line)
     question = json.loads(line)
