@@ -84,7 +84,7 @@ impl Checker<'_, '_> {
         let raw = file.rules.into_iter().chain(allowances.iter().map(allowance_rule)).collect();
         let rules = self.rules(raw, &scopes, &machine, &invariants);
         programs::check_names(self.reader, &file.programs, &tools, (&rules, &definitions));
-        let RawPrograms { authorizer, programs } = file.programs;
+        let RawPrograms { authorizer, programs, .. } = file.programs;
         let reads_said =
             provenance::reads_said(rules.iter().map(Arc::as_ref), definitions.iter().map(Arc::as_ref));
         Inner {

@@ -72,15 +72,21 @@ pub struct Authorizing {
 #[derive(Debug, Default)]
 pub(crate) struct RawPrograms {
     pub(crate) authorizer: Option<Authorizing>,
+    /// Where the file has one, whether it could be read or not.
+    pub(crate) authorizer_at: Option<Range<usize>>,
     pub(crate) programs: BTreeMap<String, At<Program>>,
 }
 
 impl Reader<'_> {
     /// `authorizer:` and `programs:`
     pub(crate) fn programs(&mut self, fields: &Fields<'_>) -> RawPrograms {
-        let authorizer = fields.get("authorizer").and_then(|node| self.authorizer(node));
+        let member = fields.member("authorizer");
+        let authorizer_at = member.map(|(key, _)| key.span.clone());
+        let authorizer = member.and_then(|(key, node)| self.authorizer(key, node));
         let mut programs = BTreeMap::new();
-        let Some(node) = fields.get("programs") else { return RawPrograms { authorizer, programs } };
+        let Some(node) = fields.get("programs") else {
+            return RawPrograms { authorizer, authorizer_at, programs };
+        };
         let members = self.mapping(node, "a mapping of programs").unwrap_or_default();
         if let Some((key, _)) = members.get(PROGRAMS_MAX) {
             self.error(&key.span, format!("more than {PROGRAMS_MAX} programs"));
@@ -90,7 +96,7 @@ impl Reader<'_> {
                 programs.insert(key.text.clone(), At { value, span: key.span.clone() });
             }
         }
-        RawPrograms { authorizer, programs }
+        RawPrograms { authorizer, authorizer_at, programs }
     }
 
     fn program(&mut self, key: &Key, node: &Node) -> Option<Program> {
@@ -113,8 +119,14 @@ impl Reader<'_> {
         Some(Program { command: self.command(command)?, timeout })
     }
 
-    fn authorizer(&mut self, node: &Node) -> Option<Authorizing> {
+    fn authorizer(&mut self, key: &Key, node: &Node) -> Option<Authorizing> {
         let fields = self.fields(node, &AUTHORIZER_KEYS)?;
+        if AUTHORIZER_KEYS.known.iter().all(|name| fields.get(name).is_none()) {
+            let hint =
+                "add `command: [python3, judge.py]`; where somebody in Rust is asked, write `threshold: 0.9`";
+            self.error_hint(&key.span, "`authorizer` does not say who is asked", hint);
+            return None;
+        }
         let command = fields.get("command").map(|node| self.command(node));
         let reads = fields.get("reads").map(|node| self.choice(node, READS));
         let task = fields.get("task").map(|node| self.task(node));
@@ -275,7 +287,14 @@ pub(super) fn check_names(
             reader.problems.push(Problem::warning(reader.source, at.span.clone(), message));
         }
     }
-    if let Some(span) = tools.authorize().filter(|_| programs.authorizer.is_none()) {
+    let (authorize, authorizer) = (tools.authorize(), programs.authorizer_at.as_ref());
+    if let (None, Some(at), true) = (&authorize, authorizer, programs.authorizer.is_some()) {
+        let hint = "write `authorize: true` at the tools whose calls it judges";
+        let problem = Problem::warning(reader.source, at.clone(), "nothing asks the authorizer");
+        reader.problems.push(problem.hint(hint));
+    }
+    // One that is there and cannot be read has an error of its own.
+    if let Some(span) = authorize.filter(|_| authorizer.is_none()) {
         let hint = "add `authorizer: { command: […] }` to the policy";
         reader.error_hint(&span, "`authorize` needs an authorizer", hint);
     }

@@ -417,3 +417,25 @@ fn how_an_argument_is_grounded_is_not_taken_for_one() {
         assert!(load(fine).is_ok(), "{fine}: an argument may be called so");
     }
 }
+
+#[test]
+fn half_an_authorizer_says_what_is_missing_and_nothing_else() {
+    let said = |authorizer: &str, tool: &str| {
+        let text = format!("framegate: 1\n{authorizer}\ntools: {{ pay: {{ {tool} }} }}\n");
+        match Policy::load("p", text.as_bytes(), &mut |_| Err(String::new())) {
+            Ok(loaded) => loaded.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+            Err(errors) => errors.to_string(),
+        }
+    };
+    for authorizer in ["authorizer: {}", "authorizer:", "authorizer: { }"] {
+        for tool in ["authorize: true", ""] {
+            let said = said(authorizer, tool);
+            assert!(said.contains("`authorizer` does not say who is asked"), "{said}");
+            assert!(said.contains("add `command: [python3, judge.py]`"), "{said}");
+            assert!(!said.contains("needs an authorizer"), "{said}");
+        }
+    }
+    assert!(!said("authorizer: { command: [] }", "authorize: true").contains("needs an authorizer"));
+    assert!(said("authorizer: { command: [cat] }", "").contains("nothing asks the authorizer"));
+    assert!(said("", "authorize: true").contains("needs an authorizer"));
+}

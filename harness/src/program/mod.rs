@@ -86,7 +86,7 @@ fn command(folder: &Path, settings: &Settings) -> ServerCommand {
 pub enum ProgramError {
     /// The policy names nobody.
     #[error(
-        "the policy asks an authorizer, and `authorizer` has no `command`: add `command: [PROGRAM, ARGUMENT]`"
+        "`authorizer` of the policy has no `command`, so nobody can be asked: add `command: [PROGRAM, ARGUMENT]`"
     )]
     NoCommand,
     /// It cannot be started.
@@ -130,11 +130,14 @@ impl std::fmt::Debug for Programs {
 pub(crate) fn asked_by(policy: &Policy) -> Result<Vec<(&str, &Settings)>, ProgramError> {
     let mut all: Vec<(&str, &Settings)> =
         policy.programs().iter().map(|(name, it)| (name.as_str(), it)).collect();
-    if let Some(authorizing) = policy.authorizer().filter(|_| policy.authorizes()) {
+    if let Some(authorizing) = policy.authorizer() {
+        // Whether a tool has it asked or not: half an entry is a mistake.
         if authorizing.program.command.is_empty() {
             return Err(ProgramError::NoCommand);
         }
-        all.push((AUTHORIZER, &authorizing.program));
+        if policy.authorizes() {
+            all.push((AUTHORIZER, &authorizing.program));
+        }
     }
     Ok(all)
 }

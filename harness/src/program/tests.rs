@@ -1,5 +1,6 @@
 //! Real processes that answer, and that do everything else.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use framegate_guard::json::Document;
@@ -18,8 +19,16 @@ fn policy(mode: &str, timeout: &str, log: &Path) -> Policy {
 }
 
 fn start(mode: &str, timeout: &str, log: &Path) -> Programs {
-    let launch = Launch::new(Path::new(""), Stderr::to(std::io::sink()), Arc::new(|_| {}));
-    Programs::start(launch, &policy(mode, timeout, log)).unwrap()
+    heard(mode, timeout, log).0
+}
+
+/// With what is said of it.
+fn heard(mode: &str, timeout: &str, log: &Path) -> (Programs, Arc<Mutex<Vec<String>>>) {
+    let said = Arc::<Mutex<Vec<String>>>::default();
+    let to = Arc::clone(&said);
+    let say = move |text: &str| to.lock().unwrap().push(text.to_owned());
+    let launch = Launch::new(Path::new(""), Stderr::to(std::io::sink()), Arc::new(say));
+    (Programs::start(launch, &policy(mode, timeout, log)).unwrap(), said)
 }
 
 fn question(tool: &str) -> Open {
@@ -123,6 +132,32 @@ async fn a_question_that_nobody_waits_for_takes_no_place_for_ever() {
     }
 }
 
+/// Nothing that it does keeps the one who asks reading, writing or waiting for ever.
+#[tokio::test]
+async fn one_that_does_not_read_or_does_not_stop_writing_is_started_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    for (mode, why) in [
+        ("deaf", "it does not read what it is asked"),
+        ("closes", "it closed its stdin"),
+        ("flood", "lines that answer nothing"),
+        ("blank", "lines that answer nothing"),
+    ] {
+        let log = folder.path().join(mode);
+        let (programs, said) = heard(mode, "0.4", &log);
+        while mode == "closes" && !log.exists() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // More than fits into a pipe.
+        assert!(ask(&programs, &"t".repeat(1_000_000)).await.is_err(), "{mode}");
+        while !said.lock().unwrap().iter().any(|said| said.contains(why)) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let lines = said.lock().unwrap().iter().filter(|said| said.contains("no answer")).count();
+        assert!(mode != "blank" || lines == 0);
+        assert_eq!(programs.by_name.len(), 1);
+    }
+}
+
 #[tokio::test]
 async fn what_two_policies_both_ask_goes_on_running() {
     let folder = tempfile::tempdir().unwrap();
@@ -156,4 +191,6 @@ async fn a_command_that_cannot_be_started_is_told_before_anything_is_asked() {
     assert!(Programs::start(launch(), &nobody).unwrap_err().to_string().contains("has no `command`"));
     let unused = load("authorizer: { command: [./gone] }\ntools: { t: }\n");
     assert!(Programs::start(launch(), &unused).is_ok(), "nothing has it asked");
+    let half = load("authorizer: { task: x }\ntools: { t: }\n");
+    assert!(check(&half, Path::new("/")).unwrap_err().to_string().contains("has no `command`"));
 }
