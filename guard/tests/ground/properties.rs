@@ -211,7 +211,7 @@ fn an_id_of_signs_alone_is_found_once_at_a_place() {
                 found.windows(2).all(|pair| pair[0].start < pair[1].start),
                 "{value} in {text:?}: {found:?}"
             );
-            assert!(found.iter().all(|at| text.text()[at.clone()].len() >= value.len() - 1));
+            assert!(found.iter().all(|at| at.len() >= value.len() - 1));
         }
     }
     let one = Sought::text(&Matcher { how: Match::Id, locale: None }, "##");
