@@ -36,7 +36,7 @@ pub use view::{Noted, Seen, View};
 pub use window::{Summary, Window};
 
 pub(crate) use after::{AfterCall, result_type};
-pub(crate) use kept::add;
+pub(crate) use kept::{add, parted};
 pub(crate) use spell::{noted, seen_of, short, shown, time};
 pub(crate) use variable::span;
 pub(crate) use view::{calls, reads};

@@ -190,6 +190,39 @@ fn what_is_the_stores_survives_restarts_without_a_session() {
     desk.is_told();
 }
 
+#[test]
+fn what_a_call_may_do_to_the_store_counts_in_other_sessions_and_so_it_does_when_its_process_is_killed() {
+    let desk = Desk::new();
+    let stored = |policy: &str| policy.replace("tainted: bool", "tainted: { type: bool, scope: store }");
+    let (files, mail) = (stored(FILES), stored(MAIL));
+    let silent = json!([{"on": "tools/call", "emit": [{"stderr": "got it\n"}]}]);
+    for options in [&[][..], &["--session", "one", "--name", "files"]] {
+        let _ = std::fs::remove_file(desk.0.path().join("record.db-state"));
+        let mut reads = desk.start(&files, ("read", &silent), options);
+        let mut sends = desk.start(&mail, ("send", &json!([])), &[]);
+        assert_eq!(text(&sends.call("1", "send", "{}")), "ran send");
+        reads.send(&call("1", "read", "{}"));
+        reads.wait_stderr("got it");
+        let refused = sends.call("2", "send", "{}");
+        assert_eq!(failed(&refused), &json!(["no_send"]), "{options:?}");
+        assert!(text(&refused).contains("while a call of `read` is under way"), "{}", text(&refused));
+        kill(&mut reads);
+        let mut late = desk.start(&mail, ("send", &json!([])), &[]);
+        assert_eq!(failed(&late.call("1", "send", "{}")), &json!(["no_send"]), "{options:?}");
+        let refused = sends.call("3", "send", "{}");
+        assert_eq!(failed(&refused), &json!(["no_send"]), "{options:?}");
+        assert!(!text(&refused).contains("under way"), "{}", text(&refused));
+        late.end();
+        sends.end();
+        // Nothing of it stays behind.
+        desk.start(&mail, ("send", &json!([])), &[]).end();
+        let state = rusqlite::Connection::open(desk.0.path().join("record.db-state")).unwrap();
+        let left = "SELECT count(*) FROM leases WHERE session IN (SELECT number FROM sessions WHERE name <> 'one')";
+        assert_eq!(state.query_row(left, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "{options:?}");
+    }
+    desk.is_told();
+}
+
 /// Exit code and stderr of a `run` with this policy that ends at once.
 fn started(desk: &Desk, policy: &str, options: &[&str]) -> (Option<i32>, String) {
     let file = desk.0.path().join("second.yaml");

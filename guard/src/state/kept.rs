@@ -2,6 +2,8 @@
 
 mod parts;
 
+pub(crate) use parts::parted;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
 //! The past as a store that several processes share keeps it: part by part, so that a step writes what it changed and
 //! nothing else. A session of a thousand calls must not be written anew for the next one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Ended, OpenCall, Past, Remembered, Settled, Transition};
 use crate::ledger::Declared;
 use crate::policy::Policy;
 use crate::praxiom;
 use crate::proposal::CallKey;
-use crate::state::{Kept, Scope, Variable};
+use crate::state::{self, Kept, Scope, Variable};
 
 /// What is remembered is of a kind of policy that others of the session do not have.
 const OTHER: &str = "it is of another kind of policy";
@@ -175,6 +175,15 @@ impl Remembered {
             }
         }
     }
+}
+
+/// What other processes know of a call under way ([`Transition::flight`]), in two parts: what it may do to these
+/// variables, which are the store's, and the rest.
+///
+/// # Errors
+/// Nobody here can read it.
+pub fn parted(flight: &str, stores: &BTreeSet<String>) -> Result<[Option<String>; 2], String> {
+    state::parted(flight, stores).map_err(|why| why.to_string())
 }
 
 fn part(kept: &Kept, variable: &Variable) -> Part {

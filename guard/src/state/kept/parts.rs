@@ -136,6 +136,25 @@ impl Variable {
     }
 }
 
+/// What other processes have to know of a call under way, in two parts: what it may do to these variables of the
+/// store's, and the rest.
+///
+/// # Errors
+/// Nobody here can read it.
+pub(crate) fn parted(flight: &str, stores: &BTreeSet<String>) -> Result<[Option<String>; 2], Unreadable> {
+    let read: Json = serde_json::from_str(flight).map_err(|why| Unreadable(why.to_string()))?;
+    let after = read.get("after").and_then(Json::as_array);
+    let after = after.ok_or_else(|| Unreadable("a call under way".to_owned()))?;
+    let is_stores = |one: &Json| {
+        let name = one.get("name").and_then(Json::as_str);
+        one.get("is_stores") == Some(&Json::Bool(true)) && name.is_some_and(|name| stores.contains(name))
+    };
+    let (ours, theirs): (Vec<Json>, Vec<Json>) = after.iter().cloned().partition(is_stores);
+    let tool = read.get("tool");
+    let part = |after: Vec<Json>| (!after.is_empty()).then(|| json!({ "tool": tool, "after": after }).to_string());
+    Ok([part(ours), part(theirs)])
+}
+
 fn declaration(variable: &Variable) -> Json {
     let of = match variable.kind {
         Kind::List { max } | Kind::Set { max } => json!(max),

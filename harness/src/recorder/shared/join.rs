@@ -150,8 +150,11 @@ fn enter(
 
 /// Removes what processes have left that are gone, and sessions that are over.
 fn tidy(step: &Transaction<'_>, state: &Path) -> Result<(), Failed> {
+    // Into a private session nobody comes: what was open there is settled for what is the store's, and that is all.
     let mut select = step.prepare(
-        "SELECT number, session, EXISTS (SELECT 1 FROM open WHERE lease = leases.number) FROM leases",
+        "SELECT number, session, EXISTS (SELECT 1 FROM open JOIN sessions ON sessions.number = open.session \
+         WHERE lease = leases.number AND (unicode(sessions.name) <> 10 OR instr(flight, '\"is_stores\":true'))) \
+         FROM leases",
     )?;
     let row =
         |row: &rusqlite::Row<'_>| Ok((row.get::<_, u64>(0)?, row.get::<_, i64>(1)?, row.get::<_, bool>(2)?));
@@ -165,6 +168,7 @@ fn tidy(step: &Transaction<'_>, state: &Path) -> Result<(), Failed> {
             // Whoever steps next settles them; then it goes.
             continue;
         }
+        step.execute("DELETE FROM open WHERE lease = ?1", [number])?;
         step.execute("DELETE FROM leases WHERE number = ?1", [number])?;
         // It was killed, nobody knows when: its session was used until now.
         step.execute("UPDATE sessions SET used_ms = ?2 WHERE number = ?1", params![session, now_ms()])?;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use framegate_guard::ledger::{OpenCall, Part, Past, Transition};
+use framegate_guard::ledger::{OpenCall, Part, Past, Transition, parted};
 use framegate_guard::proposal::CallKey;
 use rusqlite::{Transaction, params};
 
@@ -40,6 +40,8 @@ pub(super) struct Mirror {
     stores: BTreeSet<String>,
     /// Calls of this process that have not ended: what they do to the state is nowhere else.
     own: BTreeMap<u64, OpenCall>,
+    /// Calls of other sessions that may change what is the store's.
+    elsewhere: BTreeSet<u64>,
 }
 
 impl Mirror {
@@ -90,6 +92,7 @@ impl Mirror {
     /// Everything is read again, and what this process has under way stands on top of it.
     fn start_anew(&mut self) -> Result<(), Failed> {
         (self.past, self.version) = (Past::default(), 0);
+        self.elsewhere.clear();
         self.changes += 1;
         Ok(())
     }
@@ -146,15 +149,69 @@ impl Mirror {
                 }
                 None => self.past.open_elsewhere(number, CallKey::from_bytes(call), flight.as_deref()),
             };
-            opened.map_err(|why| Failed::Other(format!("a call under way cannot be read: {why}")))?;
+            opened.map_err(unread)?;
             changed = true;
         }
+        changed |= self.read_elsewhere(step, about, &mut there)?;
         let ended: Vec<u64> =
             self.past.open().keys().filter(|number| !there.contains(number)).copied().collect();
         for number in &ended {
             self.past.ended_elsewhere(*number);
+            self.elsewhere.remove(number);
         }
         Ok(changed || !ended.is_empty())
+    }
+
+    /// Calls under way in other sessions, with what they may do to what is the store's. Without them a secret that
+    /// taints the store would be none for the others until its answer is in, and for nobody where its process dies.
+    fn read_elsewhere(
+        &mut self,
+        step: &Transaction<'_>,
+        about: &About,
+        there: &mut BTreeSet<u64>,
+    ) -> Result<bool, Failed> {
+        if self.stores.is_empty() {
+            return Ok(false);
+        }
+        let mut select = step.prepare_cached(
+            "SELECT step, call, flight FROM open WHERE session <> ?1 AND flight IS NOT NULL \
+             AND session IN (SELECT number FROM sessions WHERE principal = ?2)",
+        )?;
+        let mut rows = select.query(params![about.session, about.principal])?;
+        let mut changed = false;
+        while let Some(row) = rows.next()? {
+            let (number, call, flight): (u64, [u8; 32], String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            if self.elsewhere.contains(&number) {
+                there.insert(number);
+                continue;
+            }
+            let [ours, _] = parted(&flight, &self.stores).map_err(unread)?;
+            let Some(flight) = ours else { continue };
+            self.past.open_elsewhere(number, CallKey::from_bytes(call), Some(&flight)).map_err(unread)?;
+            self.elsewhere.insert(number);
+            there.insert(number);
+            changed = true;
+        }
+        Ok(changed)
+    }
+
+    /// A call whose process is gone is there no more. Of one of another session that is so for what is the store's:
+    /// the rest is for whoever is in that session.
+    pub(super) fn gone(
+        &mut self,
+        step: &Transaction<'_>,
+        about: &About,
+        number: u64,
+        parts: &[Part],
+    ) -> Result<(), Failed> {
+        if !self.elsewhere.remove(&number) {
+            return self.ended(step, about, (number, None, parts));
+        }
+        let select = "SELECT flight FROM open WHERE step = ?1";
+        let flight: String = step.prepare_cached(select)?.query_row([number], |row| row.get(0))?;
+        let [_, theirs] = parted(&flight, &self.stores).map_err(unread)?;
+        step.prepare_cached("UPDATE open SET flight = ?2 WHERE step = ?1")?.execute(params![number, theirs])?;
+        self.write_parts(step, about, parts)
     }
 
     /// Another version begins with this step.
@@ -231,4 +288,8 @@ impl Mirror {
         }
         Ok(())
     }
+}
+
+fn unread(why: String) -> Failed {
+    Failed::Other(format!("a call under way cannot be read: {why}"))
 }

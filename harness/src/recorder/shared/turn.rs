@@ -80,7 +80,7 @@ impl<'t> Turn<'t> {
         for number in gone {
             self.change()?;
             let parts = self.mirror.past.lose(number);
-            self.mirror.ended(&self.step, self.about, (number, None, &parts))?;
+            self.mirror.gone(&self.step, self.about, number, &parts)?;
         }
         Ok(())
     }
