@@ -11,8 +11,9 @@
 //!
 //! * [`chain`]: the two hashes; no I/O.
 //! * [`entry`]: a record as it is put together.
-//! * [`event`], [`entries`], [`content`], [`keep`]: what happens in a session, and the records made of it.
-//! * [`writer`] (feature `sqlite`): these records in order, each text and each setting once.
+//! * [`event`], [`keep`]: what happens in a session, and what of it is kept.
+//! * [`entries`], [`content`], [`writer`] (feature `sqlite`): the records made of it, in order, each text and each
+//!   setting once.
 //! * [`read`]: a record as it is read back.
 //! * [`retrace`]: records as decisions with their inputs, to be made again.
 //! * [`spelling`]: the one spelling of a body.
@@ -26,7 +27,9 @@ mod append;
 pub mod chain;
 #[cfg(feature = "sqlite")]
 pub mod checkpoint;
+#[cfg(feature = "sqlite")]
 pub mod content;
+#[cfg(feature = "sqlite")]
 pub mod entries;
 pub mod entry;
 pub mod error;

@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 
-use super::chain::Hash;
-use super::entries::hash;
-use super::entry::Entry;
+#[cfg(feature = "sqlite")]
+use super::{chain::Hash, entries::hash, entry::Entry};
 use crate::json::{Document, Limits};
 
 /// Which content is kept beside the chain.
@@ -46,6 +45,20 @@ impl Keep {
         }
     }
 
+    /// Whether no hash of this frame is to stand with its salt: neither one that is known, nor one over it and others.
+    #[must_use]
+    pub fn hides(self, frame: &Bytes) -> bool {
+        match self {
+            Keep::Full => false,
+            Keep::Redacted(redact) => !is_strict(frame) || redact.redact(frame).is_some(),
+            Keep::None => true,
+        }
+    }
+}
+
+/// What a record is made of.
+#[cfg(feature = "sqlite")]
+impl Keep {
     pub(super) fn add(self, entry: Entry, field: &'static str, bytes: Bytes) -> Entry {
         let bytes = match self {
             Keep::Full => bytes,
@@ -109,16 +122,6 @@ impl Keep {
         told(entry, field, &hash(frame), is_told)
     }
 
-    /// Whether no hash of this frame is to stand with its salt: neither one that is known, nor one over it and others.
-    #[must_use]
-    pub fn hides(self, frame: &Bytes) -> bool {
-        match self {
-            Keep::Full => false,
-            Keep::Redacted(redact) => !is_strict(frame) || redact.redact(frame).is_some(),
-            Keep::None => true,
-        }
-    }
-
     /// The same of a frame of which only the hash is left: nobody can tell any more whether a secret was in it.
     pub(super) fn known_hash(self, entry: Entry, field: &'static str, hash: &Hash) -> Entry {
         told(entry, field, hash, matches!(self, Keep::Full))
@@ -131,6 +134,7 @@ impl Keep {
     }
 }
 
+#[cfg(feature = "sqlite")]
 fn told(entry: Entry, field: &'static str, hash: &Hash, is_told: bool) -> Entry {
     let hash = Bytes::copy_from_slice(&hash.0);
     if is_told { entry.content(field, hash) } else { entry.committed(field, hash) }

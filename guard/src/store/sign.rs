@@ -1,6 +1,6 @@
 //! Signed checkpoints: whoever may write the file can write the chain anew, but not sign it.
 
-use super::chain::{Hash, hex, unhex};
+use super::chain::{Hash, unhex};
 use super::spelling::Body;
 
 /// What a `checkpoint` record says.
@@ -31,7 +31,7 @@ pub(super) fn entry(key: &ed25519_dalek::SigningKey, head: &super::chain::Head) 
     super::entry::Entry::new("checkpoint")
         .hash("signs", &head.hash)
         .hash("key", &Hash(key.verifying_key().to_bytes()))
-        .text("signature", &hex(&signature))
+        .text("signature", &super::chain::hex(&signature))
 }
 
 impl Signed {
