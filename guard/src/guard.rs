@@ -107,6 +107,11 @@ impl Guard {
         Guard { authorizer: Some(authorizer), ..self.clone() }
     }
 
+    /// The same that asks nobody: what was asked before is in the answers.
+    pub(crate) fn without_authorizer(&self) -> Guard {
+        Guard { authorizer: None, ..self.clone() }
+    }
+
     /// One rule more, beside those of the policy.
     ///
     /// # Errors

@@ -192,6 +192,18 @@ fn a_call_made_elsewhere_is_recorded_once_and_only_if_allowed() {
 }
 
 #[test]
+fn of_calls_that_were_only_checked_each_changes_the_state_as_it_is_when_it_is_recorded() {
+    let rules = "state: { spent: int }\ninvariants: [ { name: cap, that: state.spent <= 100 } ]\nrules: [ { name: spends, tools: [pay], set: { spent: state.spent + args.amount } } ]";
+    let (mut agent, _) = agent(rules);
+    let forty = call(r#"{"to":"A","amount":40}"#);
+    let (first, second) = (agent.check(&forty).unwrap(), agent.check(&forty).unwrap());
+    agent.record(&first, Ok("fine")).unwrap();
+    agent.record(&second, Ok("fine")).unwrap();
+    assert_eq!(agent.check(&forty).unwrap().decision.outcome, Outcome::Deny, "80 are spent");
+    assert_eq!(agent.check(&call(r#"{"to":"A","amount":20}"#)).unwrap().decision.outcome, Outcome::Allow);
+}
+
+#[test]
 fn one_of_two_equal_calls_that_failed_leaves_the_other_made() {
     let (mut agent, _) = agent(CAP);
     let small = call(r#"{"to":"A","amount":1}"#);

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{Agent, RecordError, Stage};
-use crate::decision::Outcome;
-use crate::json::{Document, Value};
-use crate::ledger::{Ended, Receipt, Said, Settled, Step};
+use crate::decision::{Decision, Outcome};
+use crate::guard::Call;
+use crate::json::{Document, Limits, Value};
+use crate::ledger::{Ended, Receipt, Said, Settled, Snapshot, Step};
 use crate::messages::{self, Message, Role};
 use crate::proposal::CallKey;
 use crate::session::{Origin, OutputKind};
@@ -98,8 +99,8 @@ impl Agent {
         self.take(receipt, |_| true).ok_or(RecordError::Ended)?;
         // It was made without a step of its own: it gets one now.
         let decision = &receipt.decision;
-        let made = self.ledger.step(&self.key, &mut |_| Step {
-            decision: Arc::clone(decision),
+        let made = self.ledger.step(&self.key, &mut |past| Step {
+            decision: self.made_now(decision, past),
             is_sent: true,
             record: None,
         })?;
@@ -108,6 +109,21 @@ impl Agent {
         self.ended(decision.call, how);
         self.ledger.settle(&self.key, made.sequence, &ended(how, answer))?;
         Ok(())
+    }
+
+    /// The same decision with what its call does to the state as it is by now: others may have changed that since it
+    /// was decided, and what they did would be lost.
+    fn made_now(&self, decision: &Arc<Decision>, past: &Snapshot<'_>) -> Arc<Decision> {
+        let Decision { tool, call_id, arguments, .. } = &**decision;
+        let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
+        let read = decision.transition.as_ref().and_then(|_| Document::read(arguments.clone(), &whole).ok());
+        let Some(read) = read else { return Arc::clone(decision) };
+        let call = Call { tool, id: call_id.as_deref(), arguments: read.root() };
+        let guard = self.guard.without_authorizer();
+        let now = guard.decide(&call, &self.session, past, &decision.answers);
+        let mut made = Decision::clone(decision);
+        (made.transition, made.state) = (now.transition, now.state);
+        Arc::new(made)
     }
 
     pub(super) fn end(
