@@ -53,7 +53,8 @@ struct TaskHandle<'a> {
     #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) error: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    status: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -121,7 +122,7 @@ impl Bridge {
                 self.inner.client_listing(frame);
                 return self.with_rules(frame);
             }
-            "tasks/result" | "tasks/get" => self.inner.task_answered(request, frame),
+            "tasks/result" | "tasks/get" | "tasks/cancel" => self.inner.task_answered(request, frame),
             "resources/read" => self.inner.fetched(request, frame, OutputKind::Resource),
             "prompts/get" => self.inner.fetched(request, frame, OutputKind::Prompt),
             method if is_beside(method) => self.inner.said_beside(request, frame),
@@ -153,7 +154,8 @@ impl Bridge {
                     || self.inner.hears(&guard)
                     || (has_schema && frame.len() <= OUTPUT_BYTES_MAX)
             }
-            "initialize" | "server/discover" | "tools/list" | "tasks/result" | "tasks/get" => true,
+            "initialize" | "server/discover" | "tools/list" => true,
+            "tasks/result" | "tasks/get" | "tasks/cancel" => true,
             "resources/read" | "prompts/get" => self.inner.hears(&guard),
             method => is_beside(method) && self.inner.hears(&guard),
         };
@@ -314,15 +316,11 @@ impl Inner {
         let Some(sent) = self.tasks().get(&task).cloned() else { return false };
         let inside = Answer::read(frame.body()).and_then(|answer| answer.result);
         let handle = inside.and_then(|result| serde_json::from_str::<TaskHandle<'_>>(result.get()).ok());
-        let has_outcome = handle.is_some_and(|handle| handle.result.or(handle.error).is_some());
-        if request.method() != "tasks/result" && !has_outcome {
-            return false;
-        }
+        let Some((settled, how)) = task_end(request.method(), handle.as_ref(), frame) else { return false };
         // Polled again and again: the output counts once.
         self.tasks().remove(&task);
-        let (settled, how) = ended(&outcome(frame.body()));
-        let answer = Answered::new(frame, settled == Settled::Failed);
-        let state = self.settle_step(sent.sequence, settled, Some(answer));
+        let answer = (settled != Settled::Lost).then(|| Answered::new(frame, settled == Settled::Failed));
+        let state = self.settle_step(sent.sequence, settled, answer);
         let heard = self.output(&sent, how, frame);
         self.note_end(&sent, how, Some((frame, None)), heard, state);
         self.told_outcome(frame);
@@ -494,6 +492,20 @@ fn ended(outcome: &str) -> (Settled, How) {
         "asks for input" => (Settled::Failed, How::Asks),
         _ if outcome.starts_with("error") => (Settled::Failed, How::Error),
         _ => (Settled::Done, How::Done),
+    }
+}
+
+/// How a task ended, if this says so. What is said of its call stands inside what is said of the task.
+fn task_end(method: &str, handle: Option<&TaskHandle<'_>>, frame: &Frame) -> Option<(Settled, How)> {
+    let inside = handle.filter(|_| method != "tasks/result");
+    let (result, error) = inside.map_or((None, None), |handle| (handle.result, handle.error));
+    let is_error = || result_of(frame.body()).and_then(|result| result.is_error) == Some(true);
+    match (method, result, error) {
+        (_, _, Some(_)) => Some((Settled::Failed, How::Error)),
+        (_, Some(_), _) if is_error() => Some((Settled::Failed, How::ToolError)),
+        (_, Some(_), _) | ("tasks/result", ..) => Some(ended(&outcome(frame.body()))),
+        // Nobody knows how far it came, and nobody waits for it any more.
+        _ => (inside?.status.as_deref() == Some("cancelled")).then_some((Settled::Lost, How::Cancelled)),
     }
 }
 

@@ -104,3 +104,53 @@ async fn an_early_empty_outcome_of_a_task_hides_no_later_one() {
     let refused = rig.client.hears().await;
     assert!(refused.contains("leak"), "{refused}");
 }
+
+const TESTED: &str = r#"
+state: { tested: { type: bool, init: true } }
+rules:
+  - { name: tests, tools: [t0], after: { tested: "!result.is_error" } }
+  - { name: push, tools: [t1], that: state.tested, because: B. }
+"#;
+
+/// What a call is told that needs tests to have passed, after they ran as a task of which the server says this.
+async fn pushes_after_task(method: &str, answer: &str) -> String {
+    let mut rig = Rig::opened(TESTED, 2).await;
+    rig.client.says(&call("1", "t0")).await;
+    rig.server.hears().await;
+    rig.server.says(r#"{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"7","status":"working"}}}"#).await;
+    rig.client.hears().await;
+    let asks = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{{"taskId":"7"}}}}"#);
+    rig.client.says(&asks).await;
+    rig.server.hears().await;
+    rig.server.says(&format!(r#"{{"jsonrpc":"2.0","id":2,{answer}}}"#)).await;
+    rig.client.hears().await;
+    rig.client.says(&call("3", "t1")).await;
+    tokio::select! {
+        line = rig.server.hears() => { assert_eq!(line, call("3", "t1")); String::new() }
+        line = rig.client.hears() => line
+    }
+}
+
+#[tokio::test]
+async fn how_a_task_ended_stands_inside_what_is_said_of_it() {
+    let failed = r#""result":{"content":[],"isError":true}"#;
+    for (method, answer, want) in [
+        ("tasks/get", r#""result":{"taskId":"7","status":"working"}"#, "under way"),
+        ("tasks/get", r#""result":{"taskId":"7","status":"completed","result":{"content":[]}}"#, ""),
+        ("tasks/get", &format!(r#""result":{{"taskId":"7","status":"completed",{failed}}}"#), "is false"),
+        (
+            "tasks/get",
+            r#""result":{"taskId":"7","status":"failed","error":{"code":-1,"message":"x"}}"#,
+            "is false",
+        ),
+        ("tasks/get", r#""result":{"taskId":"7","status":"cancelled"}"#, "may be true"),
+        ("tasks/cancel", r#""result":{"taskId":"7","status":"cancelled"}"#, "may be true"),
+        ("tasks/cancel", r#""error":{"code":-32602,"message":"no"}"#, "under way"),
+        ("tasks/result", r#""result":{"content":[]}"#, ""),
+        ("tasks/result", failed, "is false"),
+        ("tasks/result", r#""error":{"code":-1,"message":"x"}"#, "is false"),
+    ] {
+        let told = pushes_after_task(method, answer).await;
+        assert!(told.contains(want) && told.is_empty() == want.is_empty(), "{method} {answer}: {told}");
+    }
+}

@@ -210,7 +210,8 @@ impl Mirror {
         let select = "SELECT flight FROM open WHERE step = ?1";
         let flight: String = step.prepare_cached(select)?.query_row([number], |row| row.get(0))?;
         let [_, theirs] = parted(&flight, &self.stores).map_err(unread)?;
-        step.prepare_cached("UPDATE open SET flight = ?2 WHERE step = ?1")?.execute(params![number, theirs])?;
+        step.prepare_cached("UPDATE open SET flight = ?2 WHERE step = ?1")?
+            .execute(params![number, theirs])?;
         self.write_parts(step, about, parts)
     }
 
