@@ -6,6 +6,17 @@ use framegate_guard::store::chain::{Hash, link};
 use framegate_guard::store::sqlite::Store;
 use serde_json::Value;
 
+/// Panics unless the verifier of `guard/RECORD.md` in Python finds this record whole, as any reader of ours does.
+pub fn verified_by_python(file: &Path) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("verify_record.py");
+    let output = std::process::Command::new("python3").arg(script).arg(file).output();
+    let done = output.map(|output| {
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.code(), said)
+    });
+    assert!(matches!(&done, Ok((Some(0), said)) if said.contains("head")), "{}: {done:?}", file.display());
+}
+
 /// A store that was read whole.
 #[derive(Debug, Clone, Default)]
 pub struct Stored {

@@ -80,6 +80,7 @@ impl Desk {
             let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
             assert_eq!(done.status.code(), Some(0), "{command}: {said}");
         }
+        framegate_tests::verified_by_python(&self.record());
     }
 }
 
@@ -217,7 +218,8 @@ fn what_a_call_may_do_to_the_store_counts_in_other_sessions_and_so_it_does_when_
         // Nothing of it stays behind.
         desk.start(&mail, ("send", &json!([])), &[]).end();
         let state = rusqlite::Connection::open(desk.0.path().join("record.db-state")).unwrap();
-        let left = "SELECT count(*) FROM leases WHERE session IN (SELECT number FROM sessions WHERE name <> 'one')";
+        let left =
+            "SELECT count(*) FROM leases WHERE session IN (SELECT number FROM sessions WHERE name <> 'one')";
         assert_eq!(state.query_row(left, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "{options:?}");
     }
     desk.is_told();

@@ -161,6 +161,7 @@ fn the_record_has_every_state_and_a_replay_makes_it_again() {
         let (code, text) = said(command, &file);
         assert_eq!(code, Some(0), "{command:?}: {text}");
     }
+    framegate_tests::verified_by_python(&file);
     // Another limit decides otherwise, a variable that the record does not know asks.
     for (policy, differs) in [
         (POLICY.replace("1 per hour", "2 per hour"), "/wipe {}  deny → allow"),
