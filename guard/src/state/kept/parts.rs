@@ -151,7 +151,8 @@ pub(crate) fn parted(flight: &str, stores: &BTreeSet<String>) -> Result<[Option<
     };
     let (ours, theirs): (Vec<Json>, Vec<Json>) = after.iter().cloned().partition(is_stores);
     let tool = read.get("tool");
-    let part = |after: Vec<Json>| (!after.is_empty()).then(|| json!({ "tool": tool, "after": after }).to_string());
+    let part =
+        |after: Vec<Json>| (!after.is_empty()).then(|| json!({ "tool": tool, "after": after }).to_string());
     Ok([part(ours), part(theirs)])
 }
 
