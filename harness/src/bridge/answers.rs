@@ -499,7 +499,7 @@ fn ended(outcome: &str) -> (Settled, How) {
 fn task_end(method: &str, handle: Option<&TaskHandle<'_>>, frame: &Frame) -> Option<(Settled, How)> {
     let inside = handle.filter(|_| method != "tasks/result");
     let (result, error) = inside.map_or((None, None), |handle| (handle.result, handle.error));
-    let is_error = || result_of(frame.body()).and_then(|result| result.is_error) == Some(true);
+    let is_error = || says_error(frame.body());
     match (method, result, error) {
         (_, _, Some(_)) => Some((Settled::Failed, How::Error)),
         (_, Some(_), _) if is_error() => Some((Settled::Failed, How::ToolError)),
@@ -559,6 +559,11 @@ pub(super) fn whole_result(body: &[u8]) -> Option<&str> {
 /// The `structuredContent` of a result, as it is written.
 pub(super) fn structured_of(body: &[u8]) -> Option<&str> {
     result_of(body)?.structured.map(RawValue::get)
+}
+
+/// Whether a result says that its call failed, wherever in it that stands.
+pub(super) fn says_error(body: &[u8]) -> bool {
+    result_of(body).and_then(|result| result.is_error) == Some(true)
 }
 
 /// All that an answer says, as the session keeps it.

@@ -55,9 +55,13 @@ impl Asker for Window {
 }
 
 async fn rig(does: Vec<Does>, timeout: Duration) -> (Rig, Arc<Window>) {
+    rig_of(ASKS, does, timeout).await
+}
+
+async fn rig_of(policy: &str, does: Vec<Does>, timeout: Duration) -> (Rig, Arc<Window>) {
     let window = Arc::new(Window { does: does.into(), ..Window::default() });
     let order = vec![Carrier::Library(Arc::<Window>::clone(&window))];
-    let mut rig = Rig::asking(ASKS, AskSettings { order, timeout, ..AskSettings::default() });
+    let mut rig = Rig::asking(policy, AskSettings { order, timeout, ..AskSettings::default() });
     // This client declares nothing: it need not.
     rig.list(2).await;
     (rig, window)
@@ -83,6 +87,29 @@ async fn a_yes_in_another_window_sends_the_call_and_nothing_else_does() {
     rig.server.hears_nothing(Duration::from_millis(50)).await;
     let asked = window.asked.lock().unwrap();
     assert_eq!((asked.len(), &*asked[0].tool, &*asked[0].server), (5, "t0", "s"));
+}
+
+#[tokio::test]
+async fn a_yes_to_a_call_that_the_state_forbids_by_then_sends_nothing() {
+    const POLICY: &str = "
+state: { shut: bool }
+rules:
+  - { name: sure, tools: [t0], that: 'false', otherwise: ask, because: Sure? }
+  - { name: shuts, tools: [t1], set: { shut: 'true' } }
+  - { name: open, tools: [t0], that: '!state.shut', because: It is shut. }
+";
+    let yes = || Does::SaysAfter(Duration::from_millis(300), Reply::Yes);
+    let (mut rig, _window) = rig_of(POLICY, vec![yes(), yes()], PATIENCE).await;
+    rig.client.says(&call("1", "t0")).await;
+    assert_eq!(rig.server.hears().await, call("1", "t0"), "nothing has changed");
+    rig.server.says(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#).await;
+    rig.client.hears().await;
+    rig.client.says(&call("2", "t0")).await;
+    rig.client.says(&call("3", "t1")).await;
+    assert_eq!(rig.server.hears().await, call("3", "t1"));
+    let refused = rig.client.hears().await;
+    assert!(refused.contains(r#""id":2"#) && refused.contains("It is shut."), "{refused}");
+    rig.server.hears_nothing(Duration::from_millis(50)).await;
 }
 
 #[tokio::test]

@@ -154,3 +154,15 @@ async fn how_a_task_ended_stands_inside_what_is_said_of_it() {
         assert!(told.contains(want) && told.is_empty() == want.is_empty(), "{method} {answer}: {told}");
     }
 }
+
+#[tokio::test]
+async fn an_error_between_two_long_members_is_one() {
+    let long = "x".repeat(4096);
+    for (is_error, want) in [(true, "is false"), (false, "")] {
+        let answer = format!(
+            r#""result":{{"content":[{{"type":"text","text":"{long}"}}],"isError":{is_error},"structuredContent":{{"a":"{long}"}}}}"#
+        );
+        let told = pushes_after_task("tasks/result", &answer).await;
+        assert!(told.contains(want) && told.is_empty() == want.is_empty(), "{told}");
+    }
+}
