@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::super::thread::Place;
 
@@ -23,6 +23,8 @@ const FORMAT: i32 = 1;
 const START_WAIT: Duration = Duration::from_secs(5);
 /// How long is slept before it is tried again: another's step takes microseconds.
 const PAUSE: Duration = Duration::from_micros(100);
+/// What to do with a file that nobody can use.
+const REMOVE: &str = "when no session runs, remove it (what they remember goes with it)";
 /// Statements kept prepared.
 const STATEMENTS: usize = 32;
 
@@ -61,7 +63,7 @@ pub(super) enum Failed {
 impl From<rusqlite::Error> for Failed {
     fn from(why: rusqlite::Error) -> Failed {
         match why.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => Failed::Held,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Failed::Held,
             _ => Failed::Other(why.to_string()),
         }
     }
@@ -93,21 +95,23 @@ impl StateFile {
     /// What to tell a person.
     pub(super) fn make(path: &Path, is_full: bool) -> Result<StateFile, String> {
         let cannot = |why: &dyn std::fmt::Display| cannot(path, why);
+        let of_sqlite = |why: rusqlite::Error| match why.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => cannot(&format!("{why}; {REMOVE}")),
+            _ => cannot(&why),
+        };
         // Made here: a file that SQLite makes is readable by all for a moment.
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
             Ok(_) => {}
             Err(why) if why.kind() == ErrorKind::AlreadyExists => {}
             Err(why) => return Err(cannot(&why)),
         }
-        let connection = connect(path).map_err(|why| cannot(&why))?;
-        connection.busy_timeout(START_WAIT).map_err(|why| cannot(&why))?;
-        patiently(|| make_tables(&connection)).map_err(|why| cannot(&why))?;
-        if !is_ours(&connection).map_err(|why| cannot(&why))? {
-            return Err(cannot(
-                &"it is none of this version; when no session runs, remove it (what they remember goes with it)",
-            ));
+        let connection = connect(path).map_err(of_sqlite)?;
+        connection.busy_timeout(START_WAIT).map_err(of_sqlite)?;
+        patiently(|| make_tables(&connection)).map_err(of_sqlite)?;
+        if !is_ours(&connection).map_err(of_sqlite)? {
+            return Err(cannot(&format!("it is none of this version; {REMOVE}")));
         }
-        connection.busy_timeout(Duration::ZERO).map_err(|why| cannot(&why))?;
+        connection.busy_timeout(Duration::ZERO).map_err(of_sqlite)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         let place = Place::of(path).map_err(|why| cannot(&why))?;
         Ok(StateFile { connection, path: path.to_owned(), place, is_full, lasts: Cell::new(false) })
@@ -187,7 +191,7 @@ fn patiently<T>(mut step: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Resu
     loop {
         match step() {
             Err(why)
-                if why.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+                if why.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
                     && begun.elapsed() < START_WAIT =>
             {
                 std::thread::sleep(Duration::from_millis(5));
