@@ -20,12 +20,7 @@ pub(super) struct Answered {
 
 impl Answered {
     pub(super) fn new(frame: &Frame, is_error: bool) -> Answered {
-        Answered {
-            frame: frame.clone(),
-            is_error,
-            is_error_inside: OnceLock::new(),
-            text: OnceLock::new(),
-        }
+        Answered { frame: frame.clone(), is_error, is_error_inside: OnceLock::new(), text: OnceLock::new() }
     }
 }
 

@@ -94,6 +94,17 @@ impl Past {
         self.remembered.parts(of)
     }
 
+    /// All that the end of this call may have changed, as it is now.
+    #[must_use]
+    pub fn settled_parts(&self, of: &Transition, how: Settled) -> Vec<Part> {
+        match (&self.remembered, of) {
+            (Remembered::Native(kept), Transition::Native(effects)) => {
+                effects.settled_variables(how).map(|variable| part(kept, variable)).collect()
+            }
+            _ => self.parts(of),
+        }
+    }
+
     /// Takes over what another process wrote.
     ///
     /// # Errors

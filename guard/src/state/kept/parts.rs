@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::super::spell::{belief, shown, spelled};
 use super::super::{Combine, Kind, Scope, Unreadable, Variable};
 use super::{Belief, Changed, Effects, Held, Kept, Open, add, lost_of};
-use crate::ledger::Declared;
+use crate::ledger::{Declared, Settled};
 
 /// A call of another process that is under way: what the variables of its `after` hold where no answer comes.
 #[derive(Debug, Clone)]
@@ -102,6 +102,14 @@ impl Effects {
         let changed = self.changed.iter().map(|changed| &changed.variable);
         let all = changed.chain(self.after.iter().map(|after| &after.variable));
         all.filter(move |variable| told.insert(Arc::clone(&variable.name)))
+    }
+
+    /// Those of them that its end changed: a window of ten thousand entries is not written anew for an answer that
+    /// nothing reads.
+    pub(crate) fn settled_variables(&self, how: Settled) -> impl Iterator<Item = &Arc<Variable>> {
+        let is_undone = move |changed: &&Changed| how == Settled::Failed && changed.is_undone;
+        let undone = self.changed.iter().filter(is_undone).map(|changed| &changed.variable);
+        undone.chain(self.after.iter().map(|after| &after.variable))
     }
 
     /// What other processes have to know of the call while it is under way, if anything.

@@ -43,7 +43,8 @@ impl<'t> Turn<'t> {
         self.change()?;
         let transition = self.mirror.transition(number);
         let note = self.mirror.past.settle(number, ended);
-        let parts = transition.map_or_else(Vec::new, |transition| self.mirror.past.parts(&transition));
+        let parts = transition
+            .map_or_else(Vec::new, |transition| self.mirror.past.settled_parts(&transition, ended.how));
         // Only of what failed there is one less.
         let call = (ended.how == Settled::Failed).then_some(&call);
         self.mirror.ended(&self.step, self.about, (number, call, &parts))?;
