@@ -288,6 +288,26 @@ pub struct FrameRecord {
     pub frame_sha256: Option<super::chain::Hash>,
 }
 
+impl FrameRecord {
+    /// Of a frame that is neither here nor known any closer.
+    #[must_use]
+    pub fn new(from: Peer, reason: &str, sent: FrameSent) -> FrameRecord {
+        FrameRecord {
+            from,
+            method: String::new(),
+            reason: reason.to_owned(),
+            rule: String::new(),
+            frame: None,
+            out: None,
+            sent,
+            heard: None,
+            frame_bytes: None,
+            is_unread: false,
+            frame_sha256: None,
+        }
+    }
+}
+
 /// What a session heard that is no call's answer: a message of the conversation, a resource or prompt that the client
 /// fetched.
 #[derive(Debug, Clone)]

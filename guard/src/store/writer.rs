@@ -358,18 +358,12 @@ impl Writer {
 
 /// The end of a call that is not in the record.
 fn unrecorded(end: &EndRecord) -> FrameRecord {
+    let sent = if end.frame.is_some() { FrameSent::Verbatim } else { FrameSent::No };
     FrameRecord {
-        from: Peer::Server,
         method: "tools/call".to_owned(),
-        reason: format!("{}, no record", end.how.name()),
-        rule: String::new(),
         frame: end.frame.clone(),
         out: end.out.clone(),
-        sent: if end.frame.is_some() { FrameSent::Verbatim } else { FrameSent::No },
-        heard: None,
-        frame_bytes: None,
-        is_unread: false,
-        frame_sha256: None,
+        ..FrameRecord::new(Peer::Server, &format!("{}, no record", end.how.name()), sent)
     }
 }
 

@@ -334,17 +334,9 @@ impl Inner {
             let text = as_written(&String::from_utf8_lossy(frame.body()));
             let Some(heard) = self.heard(Origin::new(OutputKind::Unread, "?"), text.clone()) else { return };
             self.ledger.note(Event::Frame(FrameRecord {
-                from: Peer::Server,
-                method: String::new(),
-                reason: "unread".to_owned(),
-                rule: String::new(),
                 frame: Some(frame.bytes().clone()),
-                out: None,
-                sent: FrameSent::Verbatim,
                 heard: Some((heard, text)),
-                frame_bytes: None,
-                is_unread: false,
-                frame_sha256: None,
+                ..FrameRecord::new(Peer::Server, "unread", FrameSent::Verbatim)
             }));
         }
     }

@@ -311,17 +311,9 @@ impl Bridge {
 
 fn frame_record(frame: &Frame, from: Side, reason: &str, sent: FrameSent, answers: &[Frame]) -> FrameRecord {
     FrameRecord {
-        from: peer(from),
-        method: String::new(),
-        reason: reason.to_owned(),
-        rule: String::new(),
         frame: Some(frame.bytes().clone()),
         out: answers.first().map(|frame| frame.bytes().clone()),
-        sent,
-        heard: None,
-        frame_bytes: None,
-        is_unread: false,
-        frame_sha256: None,
+        ..FrameRecord::new(peer(from), reason, sent)
     }
 }
 

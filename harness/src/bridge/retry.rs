@@ -262,17 +262,9 @@ impl Inner {
     /// A retry that only brings an answer: the call that it is about is recorded already, and was refused once.
     pub(super) fn note_retry(&self, request: &Request) {
         self.ledger.note(Event::Frame(FrameRecord {
-            from: Peer::Client,
             method: request.method().to_owned(),
-            reason: REPLY.to_owned(),
-            rule: String::new(),
             frame: Some(request.frame().bytes().clone()),
-            out: None,
-            sent: FrameSent::No,
-            heard: None,
-            frame_bytes: None,
-            is_unread: false,
-            frame_sha256: None,
+            ..FrameRecord::new(Peer::Client, REPLY, FrameSent::No)
         }));
     }
 

@@ -180,18 +180,11 @@ impl Flow {
 }
 
 fn made(seen: &Seen<'_>, to: Side) -> FrameRecord {
+    let reason = if seen.request.is_some() { "answered" } else { "made" };
     FrameRecord {
-        from: peer(to.other()),
         method: seen.request.map(|head| head.method.to_string()).unwrap_or_default(),
-        reason: if seen.request.is_some() { "answered" } else { "made" }.to_owned(),
-        rule: String::new(),
-        frame: None,
         out: Some(seen.frame.bytes().clone()),
-        sent: FrameSent::Ours,
-        heard: None,
-        frame_bytes: None,
-        is_unread: false,
-        frame_sha256: None,
+        ..FrameRecord::new(peer(to.other()), reason, FrameSent::Ours)
     }
 }
 
@@ -209,18 +202,12 @@ pub(crate) fn peer(side: Side) -> Peer {
 }
 
 fn row(awaited: Awaited, reason: &str, out: Option<Bytes>) -> FrameRecord {
+    let sent = if out.is_some() { FrameSent::Edited } else { FrameSent::No };
     FrameRecord {
-        from: peer(awaited.from),
         method: awaited.head.map(|head| head.method.to_string()).unwrap_or_default(),
-        reason: reason.to_owned(),
-        rule: String::new(),
         frame: Some(awaited.bytes),
-        sent: if out.is_some() { FrameSent::Edited } else { FrameSent::No },
         out,
-        heard: None,
-        frame_bytes: None,
-        is_unread: false,
-        frame_sha256: None,
+        ..FrameRecord::new(peer(awaited.from), reason, sent)
     }
 }
 
@@ -336,19 +323,8 @@ impl Observer for Fidelity {
     }
 
     fn too_long(&self, from: Side, gone: &TooLong) {
-        self.note(FrameRecord {
-            from: peer(from),
-            method: String::new(),
-            reason: "too long".to_owned(),
-            rule: String::new(),
-            frame: None,
-            out: None,
-            sent: FrameSent::No,
-            heard: None,
-            frame_bytes: Some(gone.frame_bytes),
-            is_unread: false,
-            frame_sha256: None,
-        });
+        let row = FrameRecord::new(peer(from), "too long", FrameSent::No);
+        self.note(FrameRecord { frame_bytes: Some(gone.frame_bytes), ..row });
     }
 }
 

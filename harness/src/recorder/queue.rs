@@ -365,18 +365,12 @@ fn without_frames(event: Event) -> Event {
         }
         Event::Method(method) => {
             let (frame_bytes, frame_sha256) = hashed(Some(method.frame));
+            let sent = if method.is_observed { FrameSent::Verbatim } else { FrameSent::No };
             Event::Frame(FrameRecord {
-                from: method.from,
                 method: clip(&method.method).into_owned(),
-                reason: "denied".to_owned(),
-                rule: String::new(),
-                frame: None,
-                out: None,
-                sent: if method.is_observed { FrameSent::Verbatim } else { FrameSent::No },
-                heard: None,
                 frame_bytes,
-                is_unread: false,
                 frame_sha256,
+                ..FrameRecord::new(method.from, "denied", sent)
             })
         }
         Event::End(end) => Event::End(EndRecord { frame: None, out: None, heard: None, ..end }),
@@ -446,19 +440,8 @@ mod tests {
     use super::*;
 
     fn frame(bytes: usize) -> What {
-        What::Event(Event::Frame(FrameRecord {
-            from: Peer::Client,
-            method: String::new(),
-            reason: String::new(),
-            rule: String::new(),
-            frame: Some(vec![0; bytes].into()),
-            out: None,
-            sent: FrameSent::No,
-            heard: None,
-            frame_bytes: None,
-            is_unread: false,
-            frame_sha256: None,
-        }))
+        let frame = Some(vec![0; bytes].into());
+        What::Event(Event::Frame(FrameRecord { frame, ..FrameRecord::new(Peer::Client, "", FrameSent::No) }))
     }
 
     fn is_full_with(frames: impl IntoIterator<Item = usize>) -> bool {

@@ -205,17 +205,10 @@ impl Scribe {
             slot.settle(Err(LedgerFailure(why.to_owned())));
         }
         let frame = FrameRecord {
-            from: Peer::Client,
             method: "tools/call".to_owned(),
-            reason: "no record".to_owned(),
             rule: refused_by(&record),
             frame: Some(record.frame),
-            out: None,
-            sent,
-            heard: None,
-            frame_bytes: None,
-            is_unread: false,
-            frame_sha256: None,
+            ..FrameRecord::new(Peer::Client, "no record", sent)
         };
         Item { what: What::Event(Event::Frame(frame)), time, flow }
     }
