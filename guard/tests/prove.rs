@@ -8,44 +8,17 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod prove_common;
+
 use std::collections::{BTreeSet, VecDeque};
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use framegate_guard::praxiom::{Dialect, Praxiom};
 use framegate_guard::prove::{
-    Answer, Asked, Event, EventKind, InputKind, Lemmas, Model, Next, Outcome, Played, Property, Query,
-    Search, Sort, Value, Watch, findings, guesses, praxiom, suspicions,
+    Answer, Asked, Event, EventKind, InputKind, Model, Outcome, Played, Property, Query, Sort, Value, Watch,
+    findings, praxiom, suspicions,
 };
 use proptest::prelude::*;
-
-/// What the solver prints.
-fn z3(script: &str) -> String {
-    let child = Command::new("z3").arg("-in").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let mut child = child.unwrap_or_else(|why| {
-        panic!(
-            "these tests need the program z3 on PATH ({why}): install Debian's package `z3`, or run .ci/run"
-        )
-    });
-    child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
-    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
-}
-
-fn outcome(model: &mut Model, property: usize, depth: usize) -> Outcome {
-    let guesses = guesses(model);
-    let model = &*model;
-    let mut lemmas = Lemmas::new(model, guesses);
-    while let Some(query) = lemmas.next() {
-        lemmas.answer(&query.read(model, &z3(&query.script)).unwrap());
-    }
-    let mut search = Search::new(model, property, depth).knowing(lemmas.held());
-    loop {
-        match search.next() {
-            Next::Ask(query) => search.answer(query.read(model, &z3(&query.script)).unwrap()),
-            Next::Done(outcome) => return outcome,
-        }
-    }
-}
+use prove_common::{outcome, z3};
 
 fn never(text: &str) -> Asked {
     Asked { name: text.to_owned(), never: text.to_owned(), after: None }

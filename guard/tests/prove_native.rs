@@ -2,50 +2,24 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+mod prove_common;
+
 use std::sync::Arc;
 
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step, Stepped};
 use framegate_guard::policy::{Bound, Listed, Listing, Policy};
 use framegate_guard::prove::native::{self, Asks};
-use framegate_guard::prove::{Asked, Lemmas, Model, Next, Outcome, Search, guesses};
+use framegate_guard::prove::{Asked, Outcome};
 use framegate_guard::session::Session;
 use framegate_guard::world::NoWorld;
 use framegate_guard::{Call, Facts, Guard};
 use proptest::prelude::*;
-
-fn z3(script: &str) -> String {
-    let child = Command::new("z3").arg("-in").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let mut child = child.unwrap_or_else(|why| {
-        panic!(
-            "these tests need the program z3 on PATH ({why}): install Debian's package `z3`, or run .ci/run"
-        )
-    });
-    child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
-    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
-}
+use prove_common::outcome;
 
 fn policy(text: &str) -> Policy {
     let loaded = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err("no files here".to_owned()));
     loaded.unwrap_or_else(|why| panic!("{why}\n{text}")).policy
-}
-
-fn outcome(model: &mut Model, property: usize, depth: usize) -> Outcome {
-    let guesses = guesses(model);
-    let model = &*model;
-    let mut lemmas = Lemmas::new(model, guesses);
-    while let Some(query) = lemmas.next() {
-        lemmas.answer(&query.read(model, &z3(&query.script)).unwrap());
-    }
-    let mut search = Search::new(model, property, depth).knowing(lemmas.held());
-    loop {
-        match search.next() {
-            Next::Ask(query) => search.answer(query.read(model, &z3(&query.script)).unwrap()),
-            Next::Done(outcome) => return outcome,
-        }
-    }
 }
 
 #[derive(Debug, PartialEq)]
