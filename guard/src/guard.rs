@@ -23,7 +23,6 @@ use crate::schema::Mismatch;
 use crate::session::{Preparing, Session};
 use crate::trace::Trace;
 
-use decide::CHECKS;
 pub(crate) use decide::is_check;
 pub use form::Incomplete;
 pub use method::{MethodCall, Ruled};
@@ -122,9 +121,7 @@ impl Guard {
         }
         let mut names = self.policy.rules().iter().map(|other| &other.name);
         let mut own = self.rust_rules.iter().map(|other| &other.name);
-        if names.any(|name| *name == rule.name)
-            || own.any(|name| *name == rule.name)
-            || CHECKS.contains(&rule.name.as_str())
+        if names.any(|name| *name == rule.name) || own.any(|name| *name == rule.name) || is_check(&rule.name)
         {
             return Err(RuleError::Taken(rule.name));
         }

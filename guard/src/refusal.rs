@@ -19,6 +19,8 @@
 //! assert!(refusal.message().contains("tell the user"));
 //! ```
 
+use crate::policy::Otherwise;
+
 mod feedback;
 mod language;
 pub(crate) mod plain;
@@ -44,6 +46,15 @@ pub enum OnFailure {
     Ask,
     /// Refused.
     Deny,
+}
+
+impl From<Otherwise> for OnFailure {
+    fn from(otherwise: Otherwise) -> OnFailure {
+        match otherwise {
+            Otherwise::Ask => OnFailure::Ask,
+            Otherwise::Deny => OnFailure::Deny,
+        }
+    }
 }
 
 /// What the model should do after a failure.

@@ -135,10 +135,7 @@ impl RustRule {
     }
 
     pub(crate) fn on_failure(&self) -> OnFailure {
-        match self.otherwise {
-            Otherwise::Ask => OnFailure::Ask,
-            Otherwise::Deny => OnFailure::Deny,
-        }
+        self.otherwise.into()
     }
 
     pub(crate) fn judge(&self, input: &RuleInput<'_>) -> Option<Finding> {
@@ -159,10 +156,7 @@ impl RustRule {
     }
 
     fn effect(&self) -> Effect {
-        match self.otherwise {
-            Otherwise::Ask => Effect::Ask,
-            Otherwise::Deny => Effect::Deny,
-        }
+        self.otherwise.into()
     }
 
     fn reason(&self) -> String {

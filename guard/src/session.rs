@@ -57,8 +57,8 @@ pub struct Session {
     /// Sum of `kept`'s code points; at most `window.max_chars`.
     chars: usize,
     left: left::Left,
-    /// What nothing looks for.
-    spared: Preparing,
+    /// See [`Session::set_preparing`]; nothing before anybody said so.
+    preparing: Option<Preparing>,
     /// How many messages were added, those that have left the window too.
     heard: u64,
     unheard: Option<Arc<str>>,
@@ -89,7 +89,7 @@ impl Session {
     /// What left before and was not read as far is not known any more: it is said so ([`Session::unheard`]), and stays so.
     pub fn set_preparing(&mut self, to: Preparing) {
         if to != self.preparing() {
-            self.spared = Preparing { scans: !to.scans, follows: !to.follows };
+            self.preparing = Some(to);
             self.left.forget_all();
         }
         if self.unheard.is_none() && self.left.is_unread(to) {
@@ -100,7 +100,7 @@ impl Session {
     /// What is looked for: see [`Session::set_preparing`].
     #[must_use]
     pub fn preparing(&self) -> Preparing {
-        Preparing { scans: !self.spared.scans, follows: !self.spared.follows }
+        self.preparing.unwrap_or(Preparing::ALL)
     }
 
     /// Whether the user's words are known.

@@ -191,5 +191,10 @@ pub fn glob(text: &str, pattern: &str, steps: &mut usize) -> Option<bool> {
     }
 }
 
+/// The border of a character at or before a byte.
+pub(crate) fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests;

@@ -36,6 +36,13 @@ fn in_state(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> 
     Some(folder.join("framegate/record.db"))
 }
 
+/// The file beside this one that is called like it, with `suffix` at the end.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
 /// Makes the folder of a record, for its user alone, and whatever lies above it. One that is there stays as it is.
 ///
 /// # Errors

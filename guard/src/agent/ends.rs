@@ -115,8 +115,8 @@ impl Agent {
     /// was decided, and what they did would be lost.
     fn made_now(&self, decision: &Arc<Decision>, past: &Snapshot<'_>) -> Arc<Decision> {
         let Decision { tool, call_id, arguments, .. } = &**decision;
-        let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
-        let read = decision.transition.as_ref().and_then(|_| Document::read(arguments.clone(), &whole).ok());
+        let again = || Document::read(arguments.clone(), &Limits::again()).ok();
+        let read = decision.transition.as_ref().and_then(|_| again());
         let Some(read) = read else { return Arc::clone(decision) };
         let call = Call { tool, id: call_id.as_deref(), arguments: read.root() };
         let guard = self.guard.without_authorizer();

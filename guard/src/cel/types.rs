@@ -230,12 +230,6 @@ impl Scope {
         self.variables.insert(name, kind);
     }
 
-    /// Without this variable.
-    pub fn forget(&mut self, name: &str) {
-        self.constants.remove(name);
-        self.variables.remove(name);
-    }
-
     /// The type of a variable.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&Type> {

@@ -94,6 +94,22 @@ impl<'a> CallEnv<'a> {
     }
 }
 
+impl CallEnv<'_> {
+    /// What a program says to a question of yes or no, and why.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub(crate) fn yes_or_no(&self, program: &str, about: About<'_>) -> Result<(bool, String), String> {
+        let asked = Asked::new(program, self.tool, self.arguments, about);
+        let answer =
+            self.world.ask_program(&asked).map_err(|why| format!("the program `{program}`: {why}"))?;
+        match answer.said {
+            Said::Allow(allows) => Ok((allows, answer.reason)),
+            Said::Score(_) => Err(format!("the program `{program}` gave a score where yes or no was asked")),
+        }
+    }
+}
+
 impl Env for CallEnv<'_> {
     fn variable(&self, name: &str) -> Option<cel::Value<'_>> {
         Some(match name {
@@ -140,18 +156,11 @@ impl Env for CallEnv<'_> {
     }
 
     fn ask_program(&self, name: &str) -> Result<bool, Failure> {
-        let asked = Asked::new(name, self.tool, self.arguments, About::Call);
-        let answer = self.world.ask_program(&asked);
-        let answer = answer.map_err(|why| Failure::unknown(format!("the program `{name}`: {why}")))?;
-        if answer.said == Said::Allow(false) && !answer.reason.is_empty() {
-            self.lazy.objections.borrow_mut().insert(name.to_owned(), answer.reason);
+        let (allows, reason) = self.yes_or_no(name, About::Call).map_err(Failure::unknown)?;
+        if !allows && !reason.is_empty() {
+            self.lazy.objections.borrow_mut().insert(name.to_owned(), reason);
         }
-        match answer.said {
-            Said::Allow(allows) => Ok(allows),
-            Said::Score(_) => {
-                Err(Failure::unknown(format!("the program `{name}` gave a score where yes or no was asked")))
-            }
-        }
+        Ok(allows)
     }
 
     fn with_defaults<'b>(&'b self, arguments: cel::Value<'b>) -> Result<cel::Value<'b>, Failure> {

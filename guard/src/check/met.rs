@@ -14,10 +14,6 @@ pub(super) fn worlds<'a, 'e>(
     purse: &mut Purse<'a>,
     visit: &mut dyn FnMut(&mut Purse<'a>),
 ) -> Result<(), Failure> {
-    if view.is_certain() {
-        visit(purse);
-        return Ok(());
-    }
     let places = view.uncertain(read)?;
     if places.is_empty() {
         visit(purse);

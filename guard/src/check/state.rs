@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::env::CallEnv;
 use super::met::{Met, worlds};
 use super::purse::Purse;
-use super::rules::reads_arguments;
-use crate::cel::{Expression, Failure};
+use super::rules::{reads_arguments, reads_of_arguments};
+use crate::cel::Failure;
 use crate::finding::{Effect, Finding, NextStep};
 use crate::json::Document;
 use crate::ledger::Transition;
@@ -20,10 +20,9 @@ pub(crate) const OVERFLOW: &str = "state_overflow";
 /// What a call does to the state, and that state before and after.
 pub(crate) type Outcome = (Option<Arc<Transition>>, Arc<Noted>);
 
-/// What a call is, beside its arguments.
+/// What a call is, beside the arguments that are sent.
 pub(crate) struct Of<'a> {
     pub(crate) server: &'a Arc<str>,
-    /// The arguments that are sent.
     pub(crate) now: Result<Instant, Unknown>,
     pub(crate) are_valid: bool,
 }
@@ -48,8 +47,9 @@ pub(crate) fn check<'a>(
     }
     noted.after = making.made();
     let Making { changed, after, of, .. } = making;
-    let next = view.after(&noted.after);
-    invariants(env, &next, &purse, findings);
+    if !env.policy.invariants().is_empty() {
+        invariants(env, &view.after(&noted.after), &purse, findings);
+    }
     let effects = Effects {
         machine: Arc::clone(env.policy.machine()),
         tool: env.tool.into(),
@@ -68,7 +68,6 @@ fn call_of(env: &CallEnv<'_>, of: &Of<'_>, after: &[After]) -> AfterCall {
         arguments: env.arguments.document().source().slice(env.arguments.span()),
         facts: env.facts.clone(),
         server: Arc::clone(of.server),
-        tool: env.tool.into(),
         now: if reads_time { env.world.now() } else { of.now.clone() },
     }
 }
@@ -116,7 +115,7 @@ impl<'a> Making<'a, '_> {
         effect: &'a BoundEffect,
         purse: &mut Purse<'a>,
     ) -> Result<Option<Belief>, Wrong> {
-        if !self.of.are_valid && (reads_arguments(bound) || reads_them(&effect.value)) {
+        if !self.of.are_valid && (reads_arguments(bound) || reads_of_arguments(&effect.value)) {
             return Err(Wrong::Failed(Failure::unknown("the arguments are not valid")));
         }
         let read = || bound.when.as_deref().into_iter().chain([&*effect.value]);
@@ -240,10 +239,6 @@ impl<'a> Making<'a, '_> {
         made.sort_by(|(a, _), (b, _)| a.cmp(b));
         made
     }
-}
-
-fn reads_them(expression: &Expression) -> bool {
-    super::rules::reads_of_arguments(expression)
 }
 
 /// The invariants, in the state that the call would make.

@@ -10,7 +10,7 @@ use crate::json::Value;
 use crate::messages::Role;
 use crate::policy::Provenance;
 use crate::policy::provenance::{Ground, Grounds, Instructions};
-use crate::program::{About, Asked, Said};
+use crate::program::About;
 use crate::rust_matcher::RustMatcher;
 use crate::session::{Kept, OutputKind, Session};
 
@@ -253,14 +253,8 @@ impl<'a> Look<'a, '_> {
             return Ok(Vec::new());
         }
         let about = About::Value { argument: &named.path, value: named.value, text };
-        let asked = Asked::new(program, self.env.tool, self.env.arguments, about);
-        let answer =
-            self.env.world.ask_program(&asked).map_err(|why| format!("the program `{program}`: {why}"))?;
-        match answer.said {
-            Said::Allow(true) => Ok(std::iter::once(0..text.len()).collect()),
-            Said::Allow(false) => Ok(Vec::new()),
-            Said::Score(_) => Err(format!("the program `{program}` gave a score where yes or no was asked")),
-        }
+        let (allows, _) = self.env.yes_or_no(program, about)?;
+        Ok(allows.then_some(0..text.len()).into_iter().collect())
     }
 
     fn taint(&self, place: &Place<'a>, role: Role) -> Option<Taint<'a>> {

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
+use super::class::Class;
 use super::mapped::Mapped;
 
 /// Tags between which a sentence goes on; every other ends it.
@@ -62,19 +63,7 @@ pub(super) fn is_escape(text: &[u8], at: usize) -> bool {
 
 /// Whether anything that is taken off begins with this byte.
 fn may_wrap(byte: &u8) -> bool {
-    /// Looked up: it is asked of every byte.
-    const MARKS: [bool; 256] = {
-        let (mut marks, mut at) = ([false; 256], 0);
-        while at < 256 {
-            #[expect(clippy::indexing_slicing, reason = "checked by the compiler")]
-            {
-                marks[at] = matches!(at as u8, b'&' | b'%' | b'=' | b'\\' | b'<' | b'*' | b'~' | b'`' | b'_');
-            }
-            at += 1;
-        }
-        marks
-    };
-    MARKS.get(usize::from(*byte)).copied().unwrap_or_default()
+    matches!(Class::of(*byte), Class::Emphasis | Class::Escape)
 }
 
 struct Unwrapping<'a> {

@@ -111,12 +111,12 @@ impl Index {
         &self.requests
     }
 
-    /// What the detector found.
     /// Where a sentence asks for something.
     pub(crate) fn asking(&self) -> Vec<std::ops::Range<usize>> {
         self.requests().iter().map(|request| request.span.clone()).collect()
     }
 
+    /// What the detector found.
     pub(super) fn passages(&self) -> &[Passage] {
         &self.passages
     }

@@ -21,7 +21,7 @@ use crate::proposal::CallKey;
 use crate::rust_rule::RuleInput;
 use crate::schema::{Coerced, Schema};
 use crate::session::Session;
-use crate::state::View;
+use crate::state::{Noted, View};
 use crate::world::{Recorded, Unknown, World};
 
 /// The check that a tool is offered at all.
@@ -39,7 +39,7 @@ const POLICY_FITS: &str = "policy_fits";
 const IN_ERROR: &str = "the policy is in error, so nothing can be told for certain: ";
 
 /// The guard's own checks: no rule may be called like one.
-pub(crate) const CHECKS: [&str; 16] = [
+const CHECKS: [&str; 16] = [
     state::OVERFLOW,
     KNOWN_TOOL,
     TOOL_CERTAIN,
@@ -71,7 +71,8 @@ struct Judged {
     coerced: Option<(Coerced, Document)>,
     /// What it lacks, where that is all that is wrong with its arguments.
     missing: Vec<String>,
-    state: Option<state::Outcome>,
+    /// The state before and after it.
+    state: Option<Arc<Noted>>,
     /// Nothing for a call that is judged no further.
     made_as: Option<CallKey>,
     /// What it does to the state.
@@ -124,10 +125,7 @@ impl Guard {
         if !decision.findings.iter().any(denies) {
             decision.missing = missing;
         }
-        if let Some((transition, noted)) = state {
-            (decision.transition, decision.state) = (transition, Some(noted));
-        }
-        decision.transition = transition.or(decision.transition.take());
+        (decision.transition, decision.state) = (transition, state);
         decision.answers = recorded.into_answers();
         decision.policy = self.policy.digest();
         decision
@@ -212,7 +210,8 @@ impl Guard {
         let mut purse = Purse::default();
         rules::check(&rules, &env, are_valid, &mut purse, findings);
         let of = state::Of { server: &self.server, now, are_valid };
-        judged.state = state::check(&rules, &env, of, purse, findings);
+        let (native, noted) = state::check(&rules, &env, of, purse, findings).unzip();
+        judged.state = noted;
         if are_valid {
             let (facts, server, tool) = (&self.facts, &*self.server, call.tool);
             let input = RuleInput { server, tool, arguments: decided, facts, session, world };
@@ -220,7 +219,7 @@ impl Guard {
             findings.extend(named.filter_map(|rule| rule.judge(&input)));
             authorized::check(&env, options, self.policy.authorizer(), findings);
         }
-        judged.transition = self.by_praxiom(call.tool, decided, past, findings);
+        judged.transition = self.by_praxiom(call.tool, decided, past, findings).or(native.flatten());
         judged.made_as = made_as;
         judged.coerced = coerced;
         judged.missing = missing;

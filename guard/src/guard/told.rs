@@ -2,8 +2,8 @@
 
 use crate::check::{authorized, confirmed, followed, grounded, instructions, once, requested};
 use crate::definition::CheckInfo;
+use crate::policy::Provenance;
 use crate::policy::provenance::{From, Ground, Grounds, Instructions};
-use crate::policy::{Otherwise, Provenance};
 use crate::refusal::OnFailure;
 
 /// Arguments that one line names; the others are counted.
@@ -33,15 +33,11 @@ pub(super) fn told(options: &Provenance) -> Vec<CheckInfo> {
             None => "each value that is sent".to_owned(),
         };
         let reason = format!("The user must have said yes to a message that names {what}.");
-        all.push(info(confirmed::NAME, on_failure(confirm.otherwise), reason));
+        all.push(info(confirmed::NAME, confirm.otherwise.into(), reason));
     }
     if let Some(request) = &options.request {
         let reason = format!("The user must have asked for it in their own words ({}).", request.what);
-        all.push(info(
-            &format!("{}{}", requested::NAME, request.name),
-            on_failure(request.otherwise),
-            reason,
-        ));
+        all.push(info(&format!("{}{}", requested::NAME, request.name), request.otherwise.into(), reason));
     }
     if options.authorize {
         all.push(asks(
@@ -56,20 +52,13 @@ fn info(name: &str, on_failure: OnFailure, reason: String) -> CheckInfo {
     CheckInfo { name: name.to_owned(), reason, on_failure }
 }
 
-fn on_failure(otherwise: Otherwise) -> OnFailure {
-    match otherwise {
-        Otherwise::Ask => OnFailure::Ask,
-        Otherwise::Deny => OnFailure::Deny,
-    }
-}
-
 /// One line for all arguments that are grounded alike.
 fn grounds(grounds: &Grounds) -> Vec<CheckInfo> {
     let named = grounds.named.iter().map(|(name, ground)| (Some(name.as_str()), ground));
     let others = grounds.others.iter().map(|ground| (None, ground));
     let mut groups: Vec<(String, OnFailure, Vec<Option<&str>>)> = Vec::new();
     for (name, ground) in named.chain(others) {
-        let (whose, on_failure) = (whose(ground), on_failure(ground.otherwise));
+        let (whose, on_failure) = (whose(ground), ground.otherwise.into());
         match groups.iter_mut().find(|(other, same, _)| *other == whose && *same == on_failure) {
             Some((_, _, names)) => names.push(name),
             None => groups.push((whose, on_failure, vec![name])),

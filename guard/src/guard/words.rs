@@ -9,7 +9,6 @@ use crate::decision::Decision;
 use crate::definition::{CheckInfo, Definition, Edit, in_deciding_order, rules_text, show_rules};
 use crate::finding::{Effect, Finding};
 use crate::json::{Document, Value};
-use crate::policy::Otherwise;
 use crate::refusal::{FindingView, OnFailure, REASON_CHARS_MAX, REASONS_MAX, Refusal, plain};
 
 impl Guard {
@@ -86,13 +85,18 @@ impl Guard {
         Some(Definition { name: tool, description, schema }.json(shape, rules.as_deref()))
     }
 
+    /// A tool as the policy binds it, listed or not.
+    fn bound(&self, tool: &str) -> Option<Arc<crate::policy::BoundTool>> {
+        match self.tool(tool) {
+            Some(tool) => Some(Arc::clone(&tool.bound)),
+            None => self.policy.bind(&self.server, &crate::policy::Listing::unknown()).0.tool(tool),
+        }
+    }
+
     /// The rules of a tool's calls that have effects on the state.
     #[must_use]
     pub fn effects_of(&self, tool: &str) -> Vec<Arc<crate::policy::Rule>> {
-        let bound = match self.tool(tool) {
-            Some(tool) => Some(Arc::clone(&tool.bound)),
-            None => self.policy.bind(&self.server, &crate::policy::Listing::unknown()).0.tool(tool),
-        };
+        let bound = self.bound(tool);
         let rules = bound.iter().flat_map(|bound| &bound.rules).map(|bound| &bound.rule);
         rules.filter(|rule| !rule.effects.is_empty()).cloned().collect()
     }
@@ -107,18 +111,11 @@ impl Guard {
     /// The rules that a tool's calls pass through, in deciding order.
     #[must_use]
     pub fn checks_of(&self, tool: &str) -> Vec<CheckInfo> {
-        let bound = match self.tool(tool) {
-            Some(tool) => Some(Arc::clone(&tool.bound)),
-            None => self.policy.bind(&self.server, &crate::policy::Listing::unknown()).0.tool(tool),
-        };
-        let Some(bound) = bound else { return Vec::new() };
+        let Some(bound) = self.bound(tool) else { return Vec::new() };
         let rule = |bound: &crate::policy::BoundRule| CheckInfo {
             name: bound.rule.name.clone(),
             reason: bound.rule.because.clone(),
-            on_failure: match bound.rule.otherwise {
-                Otherwise::Ask => OnFailure::Ask,
-                Otherwise::Deny => OnFailure::Deny,
-            },
+            on_failure: bound.rule.otherwise.into(),
         };
         let own = self.rust_rules.iter().filter(|rule| rule.names(&self.server, tool));
         let own = own.map(|rule| CheckInfo {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::check::{definitions_read, must_be_bool};
 use super::problem::{Problem, sort};
 use super::provenance::misfits;
-use super::states::{Effect, Effected, Scopes, clashes, must_be};
+use super::states::{Effect, Scopes, conflicts, must_be};
 use super::{Condition, Definition, Policy, Rule, ToolOptions, lint, scope};
 use crate::cel::{Expression, Object, Scope, Type};
 use crate::json;
@@ -321,19 +321,10 @@ impl Binder<'_, '_> {
 
     /// Two rules that are both this tool's and may set one variable to different values.
     fn effect_conflicts(&mut self) {
-        let effects: [fn(&Rule) -> &[Effect]; 2] = [|rule| &rule.effects.set, |rule| &rule.effects.after];
-        let mut found = Vec::new();
-        for of in effects {
-            let rules = self.bound.rules.iter().map(|bound| &bound.rule);
-            let all: Vec<Effected<'_>> = rules
-                .flat_map(|rule| of(rule).iter().map(|effect| Effected { rule: &rule.name, effect }))
-                .collect();
-            found.extend(clashes(&all, |_, _| true));
-        }
-        for (span, message) in found {
+        let rules = self.bound.rules.iter().map(|bound| &*bound.rule);
+        for (span, message) in conflicts::clashes_of(rules, |_, _| true) {
             let problem = Problem::error(&self.policy.0.source, span, message).about_tool(&self.bound.name);
-            let hint = "spell both the same, or say how they combine: `combine: or`";
-            self.bound.problems.push(problem.hint(hint));
+            self.bound.problems.push(problem.hint(conflicts::HINT));
         }
     }
 

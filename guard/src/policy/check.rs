@@ -15,7 +15,7 @@ use super::provenance::{self, RawContext};
 use super::raw::{File, RawFact, RawPassage, RawRule, ReadFile};
 use super::read::{At, Reader, quoted};
 use super::rules::RuleSpans;
-use super::states::{Allowance, Effect, Effected, Invariant, Scopes, allowance_rule, clashes};
+use super::states::{Allowance, Invariant, Scopes, allowance_rule, conflicts};
 use super::tree::{self, Key};
 use super::{CallLimits, Condition, Definition, Inner, Loaded, Policy, Rule, lint, scope};
 use crate::cel::{self, Expression, Scope, Type};
@@ -305,7 +305,7 @@ impl Checker<'_, '_> {
         for (position, raw) in raw.into_iter().enumerate() {
             if !names.insert(raw.name.value.clone()) {
                 let message = match raw.made_of {
-                    Some((key, _)) => {
+                    Some(key) => {
                         format!("`{}` is the name of this {key}'s rule, and taken", raw.name.value)
                     }
                     None => format!("a second rule with the name `{}`", raw.name.value),
@@ -325,20 +325,12 @@ impl Checker<'_, '_> {
         let globs: BTreeMap<&str, &[super::Glob]> =
             rules.iter().map(|rule| (rule.name.as_str(), rule.tools.as_slice())).collect();
         let globs_of = |rule: &str| globs.get(rule).copied().unwrap_or_default();
-        let mut meet = |first: &str, second: &str| {
+        let meet = |first: &str, second: &str| {
             let pairs = globs_of(first).iter().flat_map(|a| globs_of(second).iter().map(move |b| (a, b)));
             pairs.into_iter().any(|(a, b)| a.common(b, &mut steps).is_some())
         };
-        let effects: [fn(&Rule) -> &[Effect]; 2] = [|rule| &rule.effects.set, |rule| &rule.effects.after];
-        for of in effects {
-            let all: Vec<Effected<'_>> = rules
-                .iter()
-                .flat_map(|rule| of(rule).iter().map(|effect| Effected { rule: &rule.name, effect }))
-                .collect();
-            for (span, message) in clashes(&all, &mut meet) {
-                let hint = "spell both the same, or say how they combine: `combine: or`";
-                self.reader.error_hint(&span, message, hint);
-            }
+        for (span, message) in conflicts::clashes_of(rules.iter().map(Arc::as_ref), meet) {
+            self.reader.error_hint(&span, message, conflicts::HINT);
         }
     }
 
@@ -368,7 +360,7 @@ impl Checker<'_, '_> {
             mode: raw.mode,
             has_effects_only,
             effects,
-            made_of: raw.made_of.map(|(key, _)| key),
+            made_of: raw.made_of,
             spans,
         })
     }

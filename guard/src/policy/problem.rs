@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
+use crate::text::floor;
+
 /// Problems shown at once; a file with more is cut here, and says so.
 pub const PROBLEMS_MAX: usize = 50;
 
@@ -192,11 +194,6 @@ impl Problem {
         let right = right_of(line, to, LINE_CHARS_MAX / 2);
         (line.get(left..right).unwrap_or_default(), from - left..to - left)
     }
-}
-
-/// The nearest character border at or before `at`.
-fn floor(line: &str, at: usize) -> usize {
-    (0..=at.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// `to`, but at most `chars` after `from`.

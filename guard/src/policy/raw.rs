@@ -147,7 +147,7 @@ pub(crate) struct RawRule {
     pub(crate) mode: Mode,
     pub(crate) effects: RawEffects,
     /// The limit or budget that it was made of.
-    pub(crate) made_of: Option<(&'static str, Range<usize>)>,
+    pub(crate) made_of: Option<&'static str>,
 }
 
 #[derive(Debug)]

@@ -18,17 +18,19 @@ pub(crate) fn common(facts: &BTreeMap<String, Fact>, lists: &Document) -> Scope 
         .with("facts", Type::Object(Arc::new(facts)))
         .with_constant("lists", Value::owned(lists.root()))
         .with("server", Type::String)
-        .with("conversation", Type::Dyn)
-        .with("user_request", Type::String)
         .with("now", Type::Timestamp)
+}
+
+/// What was said so far: for what is decided before anything is sent.
+fn said(scope: &Scope) -> Scope {
+    scope.clone().with("conversation", Type::Dyn).with("user_request", Type::String)
 }
 
 /// What a rule may use.
 pub(crate) fn of_call(common: &Scope, arguments: Type, definitions: &BTreeMap<String, Type>) -> Scope {
     let field = |(name, kind): (&String, &Type)| (name.clone(), Field { kind: kind.clone(), required: true });
     let definitions = Object { fields: definitions.iter().map(field).collect(), open: false };
-    common
-        .clone()
+    said(common)
         .with("args", arguments)
         .with("defs", Type::Object(Arc::new(definitions)))
         .with("payload", Type::String)
@@ -45,21 +47,15 @@ pub(crate) fn with_state(scope: Scope, machine: &Machine) -> Scope {
 /// What an `after` effect may use: the call, its answer, and the state as it is then. What was said before the call
 /// is another question than what its answer makes of the state.
 pub(crate) fn of_answer(stated: &Scope, arguments: Type) -> Scope {
-    let mut scope = stated.clone().with("args", arguments).with("tool", Type::String);
-    scope.forget("conversation");
-    scope.forget("user_request");
-    scope.with("result", result_type())
+    stated.clone().with("args", arguments).with("tool", Type::String).with("result", result_type())
 }
 
 /// What an invariant may use: the state, and no call.
 pub(crate) fn of_state(stated: &Scope) -> Scope {
-    let mut scope = stated.clone().with("tool", Type::String);
-    scope.forget("conversation");
-    scope.forget("user_request");
-    scope
+    stated.clone().with("tool", Type::String)
 }
 
 /// What a ruling over another request may use.
 pub(crate) fn of_request(common: &Scope) -> Scope {
-    common.clone().with("params", Type::map(Type::Dyn)).with("method", Type::String)
+    said(common).with("params", Type::map(Type::Dyn)).with("method", Type::String)
 }

@@ -1,7 +1,7 @@
 //! `state`, `invariants`, and what rules do to the state: what is typed there, and what it means.
 
 mod allowance;
-mod conflicts;
+pub(in crate::policy) mod conflicts;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +24,6 @@ use crate::world::Instant;
 
 pub use allowance::{Allowance, PER_DAYS_MAX};
 pub(crate) use allowance::{OPTIONS, allowance_rule};
-pub(in crate::policy) use conflicts::{Setting as Effected, clashes};
 
 /// Keys of a rule that are read here.
 pub(crate) const RULE_KEYS: [&str; 4] = ["set", "after", "lost", "on_error"];
@@ -261,9 +260,9 @@ impl Reader<'_> {
 
 impl Checker<'_, '_> {
     pub(super) fn machine(&mut self, raw: &[(Key, RawVariable)], allowances: &[Allowance]) -> Machine {
-        let made = allowances.iter().filter_map(Allowance::variable);
+        let made: Vec<Variable> = allowances.iter().map(Allowance::variable).collect();
         let declared: Vec<Variable> = raw.iter().filter_map(|(key, raw)| self.variable(key, raw)).collect();
-        for variable in allowances.iter().filter_map(Allowance::variable) {
+        for variable in &made {
             let other = raw.iter().find(|(key, _)| key.text == *variable.name);
             if let Some((key, _)) = other {
                 let message = format!("`{}` is the name of a limit or budget under `tools`", variable.name);

@@ -17,6 +17,7 @@ use crate::flow::{self, Index};
 use crate::ground::{Prepared, Sought};
 use crate::json::{Document, Kind, Limits, Value};
 use crate::messages::Role;
+use crate::text::floor;
 
 /// One message. Cheap to clone: clones share what is made ready.
 #[derive(Clone)]
@@ -378,9 +379,4 @@ fn joined(spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     all
-}
-
-/// The border of a character at or before a byte.
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

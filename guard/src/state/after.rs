@@ -25,13 +25,13 @@ pub(crate) struct AfterCall {
     pub(crate) arguments: Bytes,
     pub(crate) facts: Facts,
     pub(crate) server: Arc<str>,
-    pub(crate) tool: Arc<str>,
     /// When it was decided: the time of an answer is in no record of the decision.
     pub(crate) now: Result<Instant, Unknown>,
 }
 
 /// The variables of an `after` effect.
 pub(super) struct AfterEnv<'a> {
+    tool: &'a str,
     call: &'a AfterCall,
     view: &'a View<'a>,
     said: &'a dyn Said,
@@ -41,15 +41,19 @@ pub(super) struct AfterEnv<'a> {
 }
 
 impl<'a> AfterEnv<'a> {
-    pub(super) fn new(call: &'a AfterCall, view: &'a View<'a>, said: &'a dyn Said) -> AfterEnv<'a> {
+    pub(super) fn new(
+        (tool, call): (&'a str, &'a AfterCall),
+        view: &'a View<'a>,
+        said: &'a dyn Said,
+    ) -> AfterEnv<'a> {
         let (arguments, text, structured) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        AfterEnv { call, view, said, arguments, text, structured }
+        AfterEnv { tool, call, view, said, arguments, text, structured }
     }
 
     fn arguments(&self) -> &Document {
         self.arguments.get_or_init(|| {
-            let whole = Limits { depth: Limits::DEPTH_MAX, ..Limits::default() };
-            Document::read(self.call.arguments.clone(), &whole).unwrap_or_else(|_| Document::empty_object())
+            let read = Document::read(self.call.arguments.clone(), &Limits::again());
+            read.unwrap_or_else(|_| Document::empty_object())
         })
     }
 
@@ -77,7 +81,7 @@ impl Env for AfterEnv<'_> {
             }
             "server" => cel::Value::text(&*self.call.server),
             "state" => self.view.whole(),
-            "tool" => cel::Value::text(&*self.call.tool),
+            "tool" => cel::Value::text(self.tool),
             _ => return None,
         })
     }

@@ -93,8 +93,7 @@ impl Kept {
             before.push((Arc::clone(&changed.variable.name), self.write(changed, step)));
         }
         for after in &effects.after {
-            let pending = self.pending.entry(Arc::clone(&after.variable.name)).or_default();
-            pending.insert(step, Arc::clone(&effects.tool));
+            self.pend(&after.variable.name, step, &effects.tool);
         }
         self.open.insert(step, Open { effects: Arc::clone(effects), before });
     }
@@ -140,13 +139,16 @@ impl Kept {
         }
         names.sort();
         names.dedup();
+        if names.is_empty() {
+            return None;
+        }
         let machine = &open.effects.machine;
         let values: Vec<(Arc<str>, Belief)> = names
             .iter()
             .filter_map(|name| Some((Arc::clone(name), self.belief(machine.variable(name)?))))
             .collect();
         let note = super::spell::record(values.iter().map(|(name, belief)| (name, belief)));
-        (!names.is_empty()).then_some(StateNote(note))
+        Some(StateNote(note))
     }
 
     /// The call was not sent after all.
@@ -157,12 +159,18 @@ impl Kept {
     }
 
     fn no_longer_pending(&mut self, step: u64, effects: &Effects) {
-        for after in &effects.after {
-            let Some(calls) = self.pending.get_mut(&after.variable.name) else { continue };
-            calls.remove(&step);
-            if calls.is_empty() {
-                self.pending.remove(&after.variable.name);
-            }
+        effects.after.iter().for_each(|after| self.pend_no_more(&after.variable.name, step));
+    }
+
+    fn pend(&mut self, name: &Arc<str>, step: u64, tool: &Arc<str>) {
+        self.pending.entry(Arc::clone(name)).or_default().insert(step, Arc::clone(tool));
+    }
+
+    fn pend_no_more(&mut self, name: &Arc<str>, step: u64) {
+        let Some(calls) = self.pending.get_mut(name) else { return };
+        calls.remove(&step);
+        if calls.is_empty() {
+            self.pending.remove(name);
         }
     }
 
@@ -204,7 +212,7 @@ impl Kept {
         let Some(call) = &effects.call else { return Vec::new() };
         let view = View::new(&effects.machine, Some(self), &call.now);
         view.change();
-        let env = AfterEnv::new(call, &view, said);
+        let env = AfterEnv::new((&effects.tool, call), &view, said);
         let mut budget = Budget::new(Budget::DECISION_STEPS);
         let given = effects.after.iter().map(|after| {
             if !after.is_certain {

@@ -180,11 +180,6 @@ impl<'a> View<'a> {
         Ok(places)
     }
 
-    /// Whether anything is uncertain.
-    pub(crate) fn is_certain(&self) -> bool {
-        !self.all().any(|(variable, seen)| seen.may_be_both(variable.kind, self.is_judging.get()))
-    }
-
     /// The states that these variables make: `bits` says which of them are true.
     pub(crate) fn choose(&self, places: &[usize], bits: usize) {
         let chosen = places.iter().enumerate().map(|(bit, place)| (*place, (bits >> bit) & 1 == 1));

@@ -174,7 +174,6 @@ impl Inner {
     }
 
     fn decide_now(self: &Arc<Self>, of: Judging, turn: Arc<Turn>, waiting: Waiting) -> Option<Verdict> {
-        let again = of.clone();
         let Judging { request, read, guard, basis } = of;
         let Some(call) = read.call() else {
             return Some(self.internal(&request, "a call without a name was read"));
@@ -215,7 +214,7 @@ impl Inner {
         }
         if !open.is_empty() {
             // That was no step yet: without a record nothing of it counts.
-            return Some(self.ask_programs(again, open));
+            return Some(self.ask_programs(Judging { request, read, guard, basis }, open));
         }
         Some(self.when_committed(&request, stepped, turn, move |inner, request, receipt| {
             let basis = Arc::unwrap_or_clone(basis);

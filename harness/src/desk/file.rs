@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 
 use super::row::{Answer, Row, Stands, State};
 use super::signed::Signed;
+use crate::store_path::with_suffix;
 
 /// "Frma"
 const APPLICATION_ID: i32 = 0x4672_6d61;
@@ -45,9 +46,7 @@ pub(crate) struct DeskFile {
 
 /// Where the questions of sessions with this record lie.
 pub(crate) fn beside(record: &Path) -> PathBuf {
-    let mut name = record.as_os_str().to_owned();
-    name.push("-asks");
-    name.into()
+    with_suffix(record, "-asks")
 }
 
 /// Milliseconds since 1970.

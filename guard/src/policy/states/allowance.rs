@@ -59,14 +59,14 @@ impl PartialEq for Allowance {
 impl Allowance {
     /// Its variable.
     #[must_use]
-    pub fn variable(&self) -> Option<Variable> {
+    pub fn variable(&self) -> Variable {
         let is_limit = self.of.is_none();
         let (kind, combine) = match self.per {
             Per::Micros(per_us) => (Kind::Window { per_us }, None),
             Per::Session => (if is_limit { Kind::Int } else { Kind::Decimal }, Some(Combine::Add)),
         };
         let name = self.name.as_str().into();
-        Some(Variable { name, kind, init: Value::first(kind), scope: self.scope, combine })
+        Variable { name, kind, init: Value::first(kind), scope: self.scope, combine }
     }
 
     /// What its rule says must hold.
@@ -121,7 +121,7 @@ pub(crate) fn allowance_rule(allowance: &Allowance) -> RawRule {
         advice: None,
         mode: Mode::Enforce,
         effects: RawEffects::of(&allowance.name, set, allowance.undo.clone()),
-        made_of: Some((allowance.key, span())),
+        made_of: Some(allowance.key),
     }
 }
 

@@ -4,18 +4,38 @@ use std::ops::Range;
 
 use super::super::locate::Cel;
 use super::Effect;
+use crate::policy::Rule;
 use crate::state::Kind;
 
 /// One effect, and whose.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::policy) struct Setting<'p> {
-    pub(in crate::policy) rule: &'p str,
-    pub(in crate::policy) effect: &'p Effect,
+struct Setting<'p> {
+    rule: &'p str,
+    effect: &'p Effect,
+}
+
+/// What to do about a clash.
+pub(in crate::policy) const HINT: &str = "spell both the same, or say how they combine: `combine: or`";
+
+/// Those of rules that may be for one call, where `meet` tells of two of them: what they set when it is sent, and what
+/// they set with its answer.
+pub(in crate::policy) fn clashes_of<'p>(
+    rules: impl Iterator<Item = &'p Rule> + Clone,
+    mut meet: impl FnMut(&str, &str) -> bool,
+) -> Vec<(Range<usize>, String)> {
+    let effects: [fn(&Rule) -> &[Effect]; 2] = [|rule| &rule.effects.set, |rule| &rule.effects.after];
+    let of = |of: fn(&'p Rule) -> &'p [Effect]| -> Vec<Setting<'p>> {
+        rules
+            .clone()
+            .flat_map(|rule| of(rule).iter().map(|effect| Setting { rule: &rule.name, effect }))
+            .collect()
+    };
+    effects.into_iter().flat_map(|effects| clashes(&of(effects), &mut meet)).collect()
 }
 
 /// Pairs of effects that may give one variable different values, as the sentence that says so and the second one's
 /// place. What combines has no such pairs, nor what is spelled the same.
-pub(in crate::policy) fn clashes<'p>(
+fn clashes<'p>(
     settings: &[Setting<'p>],
     mut meet: impl FnMut(&str, &str) -> bool,
 ) -> Vec<(Range<usize>, String)> {

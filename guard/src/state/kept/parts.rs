@@ -81,18 +81,6 @@ impl Kept {
         }
         changes.into_iter().map(|changed| changed.variable).collect()
     }
-
-    fn pend(&mut self, name: &Arc<str>, step: u64, tool: &Arc<str>) {
-        self.pending.entry(Arc::clone(name)).or_default().insert(step, Arc::clone(tool));
-    }
-
-    fn pend_no_more(&mut self, name: &Arc<str>, step: u64) {
-        let Some(calls) = self.pending.get_mut(name) else { return };
-        calls.remove(&step);
-        if calls.is_empty() {
-            self.pending.remove(name);
-        }
-    }
 }
 
 impl Effects {

@@ -15,6 +15,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::super::thread::Place;
+use crate::store_path::with_suffix;
 
 /// "Frms"
 const APPLICATION_ID: i32 = 0x4672_6d73;
@@ -83,9 +84,7 @@ pub(super) struct StateFile {
 
 /// Where what sessions with this record remember lies.
 pub(super) fn beside(record: &Path) -> PathBuf {
-    let mut name = record.as_os_str().to_owned();
-    name.push("-state");
-    name.into()
+    with_suffix(record, "-state")
 }
 
 impl StateFile {

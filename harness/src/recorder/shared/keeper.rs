@@ -11,6 +11,7 @@ use rusqlite::Connection;
 
 use super::core::Core;
 use super::file::{connect, work_in};
+use crate::store_path::with_suffix;
 
 /// How often the WAL is looked at while there is writing, and how soon what waits is tried again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -33,11 +34,7 @@ impl Keeper {
     /// When the file cannot be opened once more, or no thread started.
     pub(super) fn start(core: &Arc<Core>, path: &Path) -> Result<Keeper, String> {
         let connection = connect(path).map_err(|why| why.to_string())?;
-        let wal = {
-            let mut name = path.as_os_str().to_owned();
-            name.push("-wal");
-            std::path::PathBuf::from(name)
-        };
+        let wal = with_suffix(path, "-wal");
         let (tell, told) = sync_channel(1);
         let core = Arc::clone(core);
         let thread = std::thread::Builder::new().name("session".into());

@@ -7,6 +7,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::store_path::with_suffix;
+
 /// A lease that this process holds.
 #[derive(Debug)]
 pub(super) struct Lease {
@@ -50,9 +52,7 @@ pub(super) fn remove(state: &Path, number: u64) {
 }
 
 fn path_of(state: &Path, number: u64) -> PathBuf {
-    let mut name = state.as_os_str().to_owned();
-    name.push(format!("-lease-{number}"));
-    name.into()
+    with_suffix(state, &format!("-lease-{number}"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! what policies remember, is the session's; of the latter some is the store's.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use framegate_guard::ledger::{OpenCall, Part, Past, Transition, parted};
 use framegate_guard::proposal::CallKey;
@@ -76,7 +75,7 @@ impl Mirror {
             return Ok(());
         }
         if self.seen.is_none() {
-            self.start_anew()?;
+            self.start_anew();
         }
         let version = one("SELECT version FROM clock")?;
         if version != self.version {
@@ -90,11 +89,10 @@ impl Mirror {
     }
 
     /// Everything is read again, and what this process has under way stands on top of it.
-    fn start_anew(&mut self) -> Result<(), Failed> {
+    fn start_anew(&mut self) {
         (self.past, self.version) = (Past::default(), 0);
         self.elsewhere.clear();
         self.changes += 1;
-        Ok(())
     }
 
     fn read_made(&mut self, step: &Transaction<'_>, about: &About) -> Result<bool, Failed> {
@@ -247,11 +245,6 @@ impl Mirror {
         }
         self.own.insert(number, open);
         Ok(())
-    }
-
-    /// What a call of this process does to the state.
-    pub(super) fn transition(&self, number: u64) -> Option<Arc<Transition>> {
-        self.past.open().get(&number)?.transition.clone()
     }
 
     /// A call that has ended is there no more. `call`: one of this server's, of which there may be one less.

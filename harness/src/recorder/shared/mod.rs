@@ -34,7 +34,7 @@ mod turn;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use framegate_guard::ledger::{Ended, LedgerFailure, Snapshot, StateNote, Step};
 
@@ -42,6 +42,7 @@ use self::core::{Core, Later};
 use self::file::Failed;
 use self::keeper::Keeper;
 use self::said::Reader;
+use crate::desk::now_ms;
 
 pub(super) use self::join::Joining;
 pub(crate) use self::join::SessionName;
@@ -195,10 +196,4 @@ impl SharedPast {
         }
         self.core.leave();
     }
-}
-
-/// Milliseconds since 1970.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

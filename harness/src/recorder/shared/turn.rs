@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use framegate_guard::decision::Decision;
-use framegate_guard::ledger::{Ended, Settled, StateNote};
+use framegate_guard::ledger::{Ended, OpenCall, Settled, StateNote};
 use rusqlite::Transaction;
 
 use super::file::Failed;
@@ -39,9 +39,9 @@ impl<'t> Turn<'t> {
     }
 
     pub(super) fn settle(&mut self, number: u64, ended: &Ended<'_>) -> Result<Option<StateNote>, Failed> {
-        let Some(call) = self.mirror.past.open().get(&number).map(|open| open.call) else { return Ok(None) };
+        let open = self.mirror.past.open().get(&number).cloned();
+        let Some(OpenCall { call, transition }) = open else { return Ok(None) };
         self.change()?;
-        let transition = self.mirror.transition(number);
         let note = self.mirror.past.settle(number, ended);
         let parts = transition
             .map_or_else(Vec::new, |transition| self.mirror.past.settled_parts(&transition, ended.how));
@@ -52,9 +52,9 @@ impl<'t> Turn<'t> {
     }
 
     pub(super) fn undo(&mut self, number: u64) -> Result<(), Failed> {
-        let Some(call) = self.mirror.past.open().get(&number).map(|open| open.call) else { return Ok(()) };
+        let open = self.mirror.past.open().get(&number).cloned();
+        let Some(OpenCall { call, transition }) = open else { return Ok(()) };
         self.change()?;
-        let transition = self.mirror.transition(number);
         self.mirror.past.undo(number);
         let parts = transition.map_or_else(Vec::new, |transition| self.mirror.past.parts(&transition));
         self.mirror.ended(&self.step, self.about, (number, Some(&call), &parts))
