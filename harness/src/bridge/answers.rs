@@ -66,8 +66,11 @@ struct TaskId {
 impl Bridge {
     /// The server's answer to a request of the client's.
     pub(super) fn server_answer(&self, request: &Request, frame: &Frame) -> Verdict {
-        let verdict = self.answered(request, frame);
-        // Before the client has it, the other processes of the session can know it.
+        self.once_shared(self.answered(request, frame))
+    }
+
+    /// Before the client has it, the other processes of the session can know it.
+    fn once_shared(&self, verdict: Verdict) -> Verdict {
         match self.inner.ledger.sharing() {
             None => verdict,
             Some(sharing) => Hold::verdict(HoldKind::Machine, async move {
@@ -100,12 +103,12 @@ impl Bridge {
         }
         match request.method() {
             "tools/call" if self.inner.reads_much(request, frame) => {
-                let bridge = Bridge { inner: Arc::clone(&self.inner) };
+                let [bridge, reader] = [(); 2].map(|()| Bridge { inner: Arc::clone(&self.inner) });
                 let (request, frame) = (request.clone(), frame.clone());
                 // The next call may depend on it, and the client sends that when it has read this one.
                 return Hold::verdict(HoldKind::Machine, async move {
-                    let read = tokio::task::spawn_blocking(move || bridge.call_answer(&request, &frame));
-                    read.await.unwrap_or(Verdict::Forward)
+                    let read = tokio::task::spawn_blocking(move || reader.call_answer(&request, &frame));
+                    bridge.once_shared(read.await.unwrap_or(Verdict::Forward))
                 });
             }
             "tools/call" => return self.call_answer(request, frame),
@@ -144,9 +147,9 @@ impl Bridge {
         let guard = self.guard();
         let reads = match request.method() {
             "tools/call" => {
-                let sent = self.inner.open().get(&request.head().ticket).cloned();
-                let has_schema = sent.as_ref().is_some_and(|sent| guard.has_output_schema(&sent.tool));
-                let reads_it = sent.as_ref().is_some_and(Sent::waits_for_its_answer);
+                let of = |sent: &Sent| (guard.has_output_schema(&sent.tool), sent.waits_for_its_answer());
+                let (has_schema, reads_it) =
+                    self.inner.open().get(&request.head().ticket).map(of).unwrap_or_default();
                 frame.len() <= HANDLE_BYTES_MAX
                     || reads_it
                     || self.inner.annotates
@@ -227,12 +230,8 @@ impl Bridge {
 impl Inner {
     /// Whether the state depends on all that a large answer says: reading it would hold up the pump.
     fn reads_much(&self, request: &Request, frame: &Frame) -> bool {
-        let after = |sent: &Sent| {
-            let transition = sent.receipt.as_ref()?.decision.transition.clone()?;
-            Some(transition.reads_answer())
-        };
         frame.len() > ON_THREAD_BYTES_MAX
-            && self.open().get(&request.head().ticket).and_then(after).unwrap_or_default()
+            && self.open().get(&request.head().ticket).is_some_and(Sent::waits_for_its_answer)
     }
 
     /// What the server offers besides tools.
@@ -532,8 +531,7 @@ impl<'a> Answer<'a> {
 }
 
 fn result_of(body: &[u8]) -> Option<ToolResult<'_>> {
-    let result = Answer::read(body)?.result?;
-    serde_json::from_str(task_outcome(result).unwrap_or(result).get()).ok()
+    serde_json::from_str(whole_result(body)?).ok()
 }
 
 /// The tool's result inside a task that has ended (2026-07-28).
