@@ -24,6 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::json::Value;
 use crate::messages::Message;
+use crate::policy::read::quoted;
 
 pub use answer::{ANSWER_BYTES_MAX, Answer, Said, Score, read_answer, read_stated};
 
@@ -182,10 +183,6 @@ fn messages(said: &[Message]) -> String {
         format!("{{\"role\":{role},\"text\":{text}}}")
     };
     format!("[{}]", said.iter().map(one).collect::<Vec<_>>().join(","))
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 /// A value as it was written. Line breaks can stand only between its parts: inside a string they are no JSON.

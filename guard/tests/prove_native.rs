@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step, Stepped};
-use framegate_guard::policy::{Bound, Listed, Listing, Policy};
+use framegate_guard::policy::{Listed, Listing, Policy};
 use framegate_guard::prove::native::{self, Asks};
 use framegate_guard::prove::{Asked, Outcome};
 use framegate_guard::session::Session;
@@ -41,22 +41,20 @@ fn asked(text: &str, asks: Asks, listed: Option<&[(&str, &str)]>, asked: &Asked)
         })
         .collect();
     let guard = Guard::new(policy.clone(), "server", Facts::default());
-    let (guard, bound, tools): (Guard, Bound, Option<Vec<native::Listed<'_>>>) = match listed {
-        None => (guard, policy.bind("server", &Listing::unknown()).0, None),
+    let (guard, listing) = match listed {
+        None => (guard, Listing::unknown()),
         Some(_) => {
             let tools = schemas.iter().map(|(name, schema)| Listed { name, schema: Some(schema.root()) });
             let definitions = schemas.iter().map(|(name, schema)| {
                 let text = format!("{{\"name\":\"{name}\",\"inputSchema\":{}}}", schema.root().raw());
                 (name.clone(), Ok(Document::read(text.into(), &Limits::default()).unwrap()))
             });
-            let tools: Vec<Listed<'_>> = tools.collect();
-            let bound = policy.bind("server", &Listing::of(tools)).0;
-            let listed =
-                schemas.iter().map(|(name, schema)| native::Listed { name, schema: Some(schema.root()) });
-            (guard.adopt(definitions).0, bound, Some(listed.collect()))
+            (guard.adopt(definitions).0, Listing::of(tools.collect()))
         }
     };
-    let mut model = native::model(&bound, tools.as_deref(), asks, std::slice::from_ref(asked)).unwrap();
+    let bound = policy.bind("server", &listing).0;
+    let mut model =
+        native::model(&bound, listing.tools.as_deref(), asks, std::slice::from_ref(asked)).unwrap();
     match outcome(&mut model, 0, 10) {
         Outcome::Proved(_) => Came::Proved,
         Outcome::Undecided(why) => Came::Undecided(why),

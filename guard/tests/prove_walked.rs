@@ -223,11 +223,8 @@ proptest! {
         let guard = guard.adopt(definitions).0;
         let listing = listed.map_or_else(Listing::unknown, Listing::of);
         let bound = policy.bind("server", &listing).0;
-        let tools: Option<Vec<native::Listed<'_>>> = read.as_ref().map(|schema| {
-            TOOLS.iter().map(|name| native::Listed { name, schema: Some(schema.root()) }).collect()
-        });
         let asked = Asked { name: "p".to_owned(), never: "tool == 'v'".to_owned(), after: None };
-        let mut model = native::model(&bound, tools.as_deref(), asks, std::slice::from_ref(&asked)).unwrap();
+        let mut model = native::model(&bound, listing.tools.as_deref(), asks, std::slice::from_ref(&asked)).unwrap();
         let mut state = seed | 1;
         let mut choose = |of: usize| {
             state ^= state << 13;

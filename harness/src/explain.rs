@@ -92,7 +92,7 @@ impl Player {
             guard: Guard::new(policy, server, facts).with_whole_names(),
             world: Staged::new(world),
             ledger: MemoryLedger::default(),
-            key: SessionKey { principal: "local".into(), name: server.to_owned() },
+            key: SessionKey { principal: crate::approve::LOCAL.into(), name: server.to_owned() },
         }
     }
 

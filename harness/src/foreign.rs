@@ -4,6 +4,8 @@
 use framegate_guard::policy::Policy;
 use framegate_guard::praxiom::Praxiom;
 
+use crate::explain::event::listed;
+
 /// Such a policy names tools with their server before them: under another name nothing in it would be about any, and by
 /// its default every call would pass.
 ///
@@ -47,16 +49,14 @@ pub(crate) fn state_kept(before: &Policy, now: &Policy) -> Option<String> {
 fn between(before: &Praxiom, now: &Praxiom) -> Option<String> {
     let old: Vec<_> = before.variables().collect();
     let new: Vec<_> = now.variables().collect();
-    let named = |all: &[(&str, _)], not_in: &[(&str, _)]| {
-        let names = all.iter().filter(|variable| !not_in.contains(variable));
-        names.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    let named = |all: &[(&str, _)], other: &[(&str, _)], is_in: bool| {
+        let names = all.iter().filter(|variable| other.contains(variable) == is_in);
+        listed(&names.map(|(name, _)| *name).collect::<Vec<_>>())
     };
-    let kept: Vec<String> =
-        new.iter().filter(|variable| old.contains(variable)).map(|(name, _)| format!("`{name}`")).collect();
     let parts = [
-        (kept.join(", "), "kept"),
-        (named(&new, &old), "begun at the initial value"),
-        (named(&old, &new), "forgotten"),
+        (named(&new, &old, true), "kept"),
+        (named(&new, &old, false), "begun at the initial value"),
+        (named(&old, &new, false), "forgotten"),
     ];
     let said: Vec<String> = parts
         .iter()
@@ -67,8 +67,8 @@ fn between(before: &Praxiom, now: &Praxiom) -> Option<String> {
 }
 
 fn forgotten(policy: &Praxiom) -> Option<String> {
-    let names: Vec<String> = policy.variables().map(|(name, _)| format!("`{name}`")).collect();
-    (!names.is_empty()).then(|| names.join(", "))
+    let names: Vec<&str> = policy.variables().map(|(name, _)| name).collect();
+    (!names.is_empty()).then(|| listed(&names))
 }
 
 #[cfg(test)]

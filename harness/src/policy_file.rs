@@ -66,18 +66,13 @@ pub(crate) fn load(path: &Path, dialect: Dialect, facts: &FactArgs) -> Result<Lo
     with_facts(read(path, dialect)?, facts)
 }
 
-/// A policy file's bytes.
-pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, PolicyFileError> {
-    let stdin = || io::Error::other("stdin is read for something else here: give a file");
-    let is_file = if path == Path::new("-") { Err(stdin()) } else { regular(path) };
-    is_file
-        .and_then(|()| read_at_most(path, FILE_BYTES_MAX))
-        .map_err(|why| PolicyFileError::Unreadable { path: path.to_owned(), why })
-}
-
 /// Reads a policy file alone.
 pub(crate) fn read(path: &Path, dialect: Dialect) -> Result<Loaded, PolicyFileError> {
-    let text = bytes(path)?;
+    let stdin = || io::Error::other("stdin is read for something else here: give a file");
+    let is_file = if path == Path::new("-") { Err(stdin()) } else { regular(path) };
+    let text = is_file
+        .and_then(|()| read_at_most(path, FILE_BYTES_MAX))
+        .map_err(|why| PolicyFileError::Unreadable { path: path.to_owned(), why })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     Ok(parse(&path.display().to_string(), &text, (folder, dialect))?)
 }

@@ -7,10 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Wrapper, player::Session, scan};
+use crate::{Wrapper, player::Session, process, scan};
 
 /// Longest wait for anything that must come.
 pub const WITHIN: Duration = Duration::from_secs(15);
@@ -98,6 +99,12 @@ impl Guarded {
     /// A legacy `tools/call`.
     pub fn call(&mut self, id: &str, tool: &str, arguments: &str) -> Value {
         self.ask(&call(id, tool, arguments), id)
+    }
+
+    /// Kills the wrapper, which may end nothing.
+    pub fn kill(&mut self) {
+        process::signal(self.session.client.pid().cast_signed(), Signal::KILL);
+        self.session.client.wait_exit(Duration::from_secs(5)).expect("it is gone");
     }
 
     /// Sends a request and gives its answer.
@@ -212,6 +219,11 @@ pub fn text(answer: &Value) -> &str {
 /// A refusal's machine-readable part.
 pub fn decision(answer: &Value) -> &Value {
     &answer["result"]["_meta"]["dev.framegate/decision"]
+}
+
+/// The checks that a refused call failed.
+pub fn failed(answer: &Value) -> &Value {
+    &decision(answer)["failed"]
 }
 
 /// Requests of Framegate's own, their answers, and their cancellation.

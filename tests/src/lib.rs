@@ -35,7 +35,7 @@ pub mod wrapper;
 
 pub use guarded::Guarded;
 pub use player::{Outcome, play};
-pub use stored::{Stored, verified_by_python};
+pub use stored::{Stored, decided_again, verified_by_python};
 pub use wrapper::Wrapper;
 
 /// The wrapper under test and the fake server, as the calling test target knows them.

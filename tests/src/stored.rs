@@ -17,6 +17,22 @@ pub fn verified_by_python(file: &Path) {
     assert!(matches!(&done, Ok((Some(0), said)) if said.contains("head")), "{}: {done:?}", file.display());
 }
 
+/// Panics unless a record is whole, to `program` too, and each decision in it can be made again. What was said of it.
+pub fn decided_again(program: &str, file: &Path) -> String {
+    if let Err(why) = Stored::read(file) {
+        panic!("{}: {why}", file.display());
+    }
+    let mut all = String::new();
+    for command in ["verify", "replay"] {
+        let output = std::process::Command::new(program).arg(command).arg(file).output();
+        let output = output.expect("the program can be run");
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{command}: {said}");
+        all += &said;
+    }
+    all
+}
+
 /// A store that was read whole.
 #[derive(Debug, Clone, Default)]
 pub struct Stored {

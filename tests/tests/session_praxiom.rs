@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use framegate_tests::guarded::{Start, call, text, tools};
-use framegate_tests::{Guarded, Stored, process};
+use framegate_tests::{Guarded, decided_again, process};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -34,13 +34,7 @@ fn start(record: &Path, server: &str, policy: &str, script: &Value) -> Guarded {
 }
 
 fn told(record: &Path) {
-    Stored::read(record).unwrap();
-    for command in ["verify", "replay"] {
-        let mut run = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
-        let done = run.arg(command).arg(record).output().unwrap();
-        let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
-        assert_eq!(done.status.code(), Some(0), "{command}: {said}");
-    }
+    decided_again(env!("CARGO_BIN_EXE_framegate-under-test"), record);
 }
 
 #[test]

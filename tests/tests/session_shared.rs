@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use framegate_tests::guarded::{Start, call, decision, ping};
-use framegate_tests::{Guarded, Stored, process};
+use framegate_tests::guarded::{Start, call, failed, ping};
+use framegate_tests::{Guarded, Stored};
 use rusqlite::Connection;
-use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -71,18 +70,9 @@ fn ran(answer: &Value) -> bool {
     answer["result"]["content"][0]["text"] == "ran pay"
 }
 
-fn failed(answer: &Value) -> &Value {
-    &decision(answer)["failed"]
-}
-
 /// Never answers `pay`.
 fn silent() -> Value {
     json!([{"on": "tools/call", "name": "pay", "emit": [{"stderr": "got it\n"}]}])
-}
-
-fn kill(guarded: &mut Guarded) {
-    process::signal(guarded.session.client.pid().cast_signed(), Signal::KILL);
-    guarded.session.client.wait_exit(Duration::from_secs(5)).unwrap();
 }
 
 #[test]
@@ -138,7 +128,7 @@ fn what_a_killed_process_had_reserved_counts_as_made() {
     one.send(&call("1", "pay", r#"{"to":"a"}"#));
     one.wait_stderr("got it");
     assert_eq!(desk.count("SELECT count(*) FROM open"), 1);
-    kill(&mut one);
+    one.kill();
     assert_eq!(failed(&two.call("1", "pay", r#"{"to":"a"}"#)), &json!(["not_made_before"]));
     assert_eq!(desk.count("SELECT count(*) FROM open"), 0, "settled by who came next");
     // And for who comes later: the dead one's lease is taken away then.
@@ -168,7 +158,7 @@ fn a_session_goes_on_after_a_restart_and_ends_when_nobody_came_for_long() {
     assert!(!ran(&desk.of("s", "bank").call("1", "pay", "{}")));
     // One that was killed was in it until now.
     Connection::open(desk.state()).unwrap().execute(hours_ago, []).unwrap();
-    kill(&mut late);
+    late.kill();
     assert!(!ran(&desk.of("s", "bank").call("1", "pay", "{}")));
 }
 
@@ -320,7 +310,7 @@ fn no_call_is_made_twice_whoever_is_killed_when() {
         } else {
             std::thread::sleep(Duration::from_millis(u64::try_from(round % 10).unwrap()));
         }
-        kill(&mut guarded);
+        guarded.kill();
         // What its server still reads from the pipe is counted too.
         guarded.wait_quiet();
         count(&guarded, &mut got);

@@ -4,11 +4,9 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use framegate_tests::guarded::{Start, call, decision, text};
-use framegate_tests::{Guarded, Stored, process};
-use rustix::process::Signal;
+use framegate_tests::guarded::{Start, call, failed, text};
+use framegate_tests::{Guarded, decided_again};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -73,24 +71,9 @@ impl Desk {
 
     /// The record is whole, and every decision in it can be made again.
     fn is_told(&self) {
-        Stored::read(&self.record()).unwrap();
-        for command in ["verify", "replay"] {
-            let mut run = Command::new(env!("CARGO_BIN_EXE_framegate-under-test"));
-            let done = run.arg(command).arg(self.record()).output().unwrap();
-            let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
-            assert_eq!(done.status.code(), Some(0), "{command}: {said}");
-        }
+        decided_again(env!("CARGO_BIN_EXE_framegate-under-test"), &self.record());
         framegate_tests::verified_by_python(&self.record());
     }
-}
-
-fn failed(answer: &Value) -> &Value {
-    &decision(answer)["failed"]
-}
-
-fn kill(guarded: &mut Guarded) {
-    process::signal(guarded.session.client.pid().cast_signed(), Signal::KILL);
-    guarded.session.client.wait_exit(Duration::from_secs(5)).unwrap();
 }
 
 #[test]
@@ -160,7 +143,7 @@ fn what_a_call_under_way_may_do_counts_for_the_others_and_so_it_does_when_its_pr
     let refused = mail.call("1", "send", "{}");
     assert_eq!(failed(&refused), &json!(["no_send"]));
     assert!(text(&refused).contains("while a call of `read` is under way"), "{}", text(&refused));
-    kill(&mut files);
+    files.kill();
     let refused = mail.call("2", "send", "{}");
     assert_eq!(failed(&refused), &json!(["no_send"]));
     assert!(!text(&refused).contains("under way"), "nobody waits for it any more: {}", text(&refused));
@@ -207,7 +190,7 @@ fn what_a_call_may_do_to_the_store_counts_in_other_sessions_and_so_it_does_when_
         let refused = sends.call("2", "send", "{}");
         assert_eq!(failed(&refused), &json!(["no_send"]), "{options:?}");
         assert!(text(&refused).contains("while a call of `read` is under way"), "{}", text(&refused));
-        kill(&mut reads);
+        reads.kill();
         let mut late = desk.start(&mail, ("send", &json!([])), &[]);
         assert_eq!(failed(&late.call("1", "send", "{}")), &json!(["no_send"]), "{options:?}");
         let refused = sends.call("3", "send", "{}");

@@ -146,12 +146,6 @@ impl Transition {
         }
     }
 
-    /// Variables that answers still due could change when it was decided.
-    #[must_use]
-    pub fn in_flight(&self) -> &[String] {
-        &self.in_flight
-    }
-
     /// The actions that cover the call; nothing for one that is refused, or that none is for.
     #[must_use]
     pub fn actions(&self) -> Option<&[String]> {

@@ -59,7 +59,7 @@ impl Praxiom {
     pub fn shown(&self, state: &State) -> String {
         let shown: Vec<String> =
             self.each_shown(state).map(|(name, value)| format!("{name}={value}")).collect();
-        if shown.is_empty() { "<no state>".to_owned() } else { shown.join(", ") }
+        if shown.is_empty() { crate::prove::NO_STATE.to_owned() } else { shown.join(", ") }
     }
 
     /// Each variable with its value as it is shown, in the order declared.

@@ -222,6 +222,15 @@ impl Model {
         event.watched.push(Watch { property, never });
     }
 
+    /// What an event's input of this name was chosen to be.
+    pub(crate) fn named<'v>(&self, event: usize, inputs: &'v [Value], wanted: &str) -> Option<&'v Value> {
+        let is_wanted = |at: &&usize| {
+            let kind = self.inputs.get(**at).map(|input| &input.kind);
+            matches!(kind, Some(InputKind::Named(name)) if *name == wanted)
+        };
+        inputs.get(*self.events.get(event)?.inputs.iter().find(is_wanted)?)
+    }
+
     /// What stands in for something unknown, as the policy writes it, each once.
     #[must_use]
     pub fn free(&self) -> Vec<&str> {

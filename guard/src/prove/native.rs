@@ -22,7 +22,7 @@ use super::term::{Sort, Value};
 use super::{Asked, ModelError};
 use crate::cel::{Expression, Type};
 use crate::json;
-use crate::policy::{Bound, BoundTool, FactKind};
+use crate::policy::{Bound, BoundTool, FactKind, Listed};
 use crate::state::{Kind, Scope, Value as Held};
 
 use names::{Slot, World};
@@ -37,15 +37,6 @@ pub enum Asks {
     Granted,
     /// Nobody does.
     Refused,
-}
-
-/// A tool that a server lists.
-#[derive(Debug, Clone, Copy)]
-pub struct Listed<'l> {
-    /// Its name.
-    pub name: &'l str,
-    /// Its input schema, if it can be read.
-    pub schema: Option<json::Value<'l>>,
 }
 
 /// A property, compiled without a tool's schema.

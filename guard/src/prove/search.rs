@@ -46,8 +46,6 @@ pub struct Search<'m> {
     depth: usize,
     depth_max: usize,
     stage: Stage,
-    /// The first depth whose sequences nobody could decide, and why: from there on nothing is proved.
-    unknown: Option<(usize, String)>,
     known: Vec<Id>,
     done: Option<Outcome>,
 }
@@ -57,7 +55,7 @@ impl<'m> Search<'m> {
     #[must_use]
     pub fn new(model: &'m Model, property: usize, depth_max: usize) -> Search<'m> {
         let (known, stage) = (Vec::new(), Stage::Base);
-        Search { model, property, depth: 0, depth_max, stage, unknown: None, known, done: None }
+        Search { model, property, depth: 0, depth_max, stage, known, done: None }
     }
 
     /// With what is known of every state that can be reached ([`Lemmas`](super::Lemmas)).
@@ -65,12 +63,6 @@ impl<'m> Search<'m> {
     pub fn knowing(mut self, known: Vec<Id>) -> Search<'m> {
         self.known = known;
         self
-    }
-
-    /// The depth it is at.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.depth
     }
 
     /// What to ask, or what came of it.
@@ -92,8 +84,8 @@ impl<'m> Search<'m> {
             (Stage::Base, Answer::Unsat) => self.stage = Stage::Induction,
             (Stage::Base, Answer::Unknown(why)) => {
                 // A shorter one may hide here: what is found later is not a shortest one, so the search ends.
-                self.unknown = Some((self.depth, why));
-                self.end();
+                let why = format!("whether {} can break it: {why}", events(self.depth + 1));
+                self.done = Some(Outcome::Undecided(why));
             }
             (Stage::Induction, Answer::Unsat) => self.done = Some(Outcome::Proved(self.depth)),
             (Stage::Induction, _) if self.depth >= self.depth_max => self.end(),
@@ -105,13 +97,10 @@ impl<'m> Search<'m> {
     }
 
     fn end(&mut self) {
-        let why = match &self.unknown {
-            Some((depth, why)) => format!("whether {} can break it: {why}", events(*depth + 1)),
-            None => format!(
-                "no sequence of up to {} breaks it, and no proof was found at that depth",
-                events(self.depth + 1)
-            ),
-        };
+        let why = format!(
+            "no sequence of up to {} breaks it, and no proof was found at that depth",
+            events(self.depth + 1)
+        );
         self.done = Some(Outcome::Undecided(why));
     }
 

@@ -1,9 +1,9 @@
 //! A solver's sequence in words, as the model has it.
 
+use super::Step;
 use super::counter::Moment;
 use super::model::{Input, InputKind, Model};
 use super::term::Value;
-use super::{Played, Step};
 
 /// What a solver chose, event by event, whether or not it can be played.
 #[must_use]
@@ -29,12 +29,4 @@ fn state(model: &Model, state: &[Value]) -> String {
     let pairs = model.variables.iter().zip(state).filter(|(variable, _)| !variable.is_own);
     let texts: Vec<String> = pairs.map(|(variable, value)| format!("{}={value}", variable.name)).collect();
     if texts.is_empty() { super::NO_STATE.to_owned() } else { texts.join(", ") }
-}
-
-impl Played {
-    /// What is known to be so: every event went as the solver said.
-    #[must_use]
-    pub fn is_confirmed(&self) -> bool {
-        self.differs.is_none()
-    }
 }

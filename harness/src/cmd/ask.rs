@@ -3,16 +3,20 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use framegate_guard::world::World;
 use serde_json::json;
 
-use super::out::Failure;
+use super::out::{Failure, say};
 use crate::args::Era;
 use crate::bridge::listing;
 use crate::child::{ServerCommand, ServerName};
 use crate::client::{Client, ClientError, Start};
 use crate::exit::Exit;
+use crate::program::{Asking, Launch};
+use crate::stderr::Stderr;
 
 /// Pages of a listing that are followed.
 const PAGES_MAX: usize = 1000;
@@ -27,6 +31,12 @@ pub(super) struct Asked {
 pub(super) fn name_of(given: Option<&str>, program: &OsString, arguments: &[OsString]) -> ServerName {
     let made = || ServerCommand::new(program.clone(), arguments.to_vec()).name();
     given.map_or_else(made, ServerName::given)
+}
+
+/// Programs of a policy in this folder, none of them started yet; everything else is asked of `world`.
+pub(super) fn programs(folder: &Path, world: Arc<dyn World>) -> Result<Asking, Failure> {
+    let launch = Launch::new(folder, Stderr::start(), Arc::new(say)).with_warden();
+    Asking::new(launch, world).map_err(|text| Failure { exit: Exit::Broken, text })
 }
 
 /// Starts the server, lists its tools, and ends it. `timeout` is for each answer.

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use framegate_guard::authorize::{Calibration, CalibrationError, Labelled, calibrate};
 use framegate_guard::json::{Document, Kind, Limits, Value};
-use framegate_guard::policy::{Authorizing, Policy};
+use framegate_guard::policy::Authorizing;
 use framegate_guard::praxiom::Dialect;
 use framegate_guard::program::{Open, Score};
 use framegate_guard::world::NoWorld;
 use serde_json::json;
 
-use super::out::{Failure, LINE_BYTES_MAX, Out, read_line, say};
+use super::ask;
+use super::out::{Failure, LINE_BYTES_MAX, Out, read_line};
 use crate::args::CalibrateArgs;
 use crate::exit::Exit;
 use crate::policy_file;
-use crate::program::{Asking, Launch};
-use crate::stderr::Stderr;
+use crate::program::Asking;
 
 /// Examples that are read.
 const EXAMPLES_MAX: usize = 1_000_000;
@@ -159,16 +159,11 @@ fn scored(args: &CalibrateArgs, examples: &[Example]) -> Result<Vec<Labelled>, F
 }
 
 fn authorizer(policy: &Path) -> Result<(Asking, Authorizing), Failure> {
-    let unusable = |text: String| Failure { exit: Exit::Policy, text };
-    let loaded = policy_file::read(policy, Dialect::default()).map_err(|why| unusable(why.to_string()))?;
-    let policy_of: &Policy = &loaded.policy;
-    let authorizing = policy_of.authorizer().cloned();
-    let authorizing = authorizing.ok_or_else(|| unusable("the policy has no `authorizer`".to_owned()))?;
-    let folder = policy.parent().unwrap_or(Path::new(""));
-    let launch = Launch::new(folder, Stderr::start(), Arc::new(say)).with_warden();
-    let asking =
-        Asking::new(launch, Arc::new(NoWorld)).map_err(|text| Failure { exit: Exit::Broken, text })?;
-    asking.start_authorizer(policy_of).map_err(unusable)?;
+    let loaded = policy_file::read(policy, Dialect::default()).map_err(|why| Failure::policy(&why))?.policy;
+    let authorizing = loaded.authorizer().cloned();
+    let authorizing = authorizing.ok_or_else(|| Failure::policy(&"the policy has no `authorizer`"))?;
+    let asking = ask::programs(policy.parent().unwrap_or(Path::new("")), Arc::new(NoWorld))?;
+    asking.start_authorizer(&loaded).map_err(|why| Failure::policy(&why))?;
     Ok((asking, authorizing))
 }
 

@@ -59,7 +59,7 @@ fn check(args: &CheckArgs) -> Report {
             return report;
         }
         Err(why) => {
-            report.failure = Some(Failure { exit: Exit::Policy, text: why.to_string() });
+            report.failure = Some(Failure::policy(&why));
             return report;
         }
     };

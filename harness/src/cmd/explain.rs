@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use framegate_guard::world::World;
 
+use super::ask;
 use super::out::{Failure, LINE_BYTES_MAX, Out, read_line, say};
 use crate::args::ExplainArgs;
 use crate::bridge::Disk;
 use crate::exit::Exit;
 use crate::explain::{Played, Setting, Stage, StageError, options};
-use crate::program::{Asking, Launch};
-use crate::stderr::Stderr;
+use crate::program::Asking;
 
 /// `run` always knows the tools: it asks the server.
 const UNLISTED: &str =
@@ -87,9 +87,7 @@ fn stage(args: &ExplainArgs) -> Result<Stage, Failure> {
 /// Programs that are really asked, from the policy's folder.
 fn asking(policy: Option<&Path>, folder: &Path, disk: Arc<dyn World>) -> Result<Arc<Asking>, Failure> {
     let folder = policy.map_or(folder, |policy| policy.parent().unwrap_or(Path::new("")));
-    let launch = Launch::new(folder, Stderr::start(), Arc::new(say)).with_warden();
-    let asking = Asking::new(launch, disk).map_err(|text| Failure { exit: Exit::Broken, text })?;
-    Ok(Arc::new(asking))
+    ask::programs(folder, disk).map(Arc::new)
 }
 
 fn answer(args: &ExplainArgs, stage: &Stage, played: Played, place: &str, out: &mut Out) -> io::Result<()> {
@@ -112,9 +110,7 @@ fn answer(args: &ExplainArgs, stage: &Stage, played: Played, place: &str, out: &
 
 fn failure(why: &StageError, place: &str) -> Failure {
     match why {
-        StageError::NoPolicy | StageError::Policy(_) | StageError::Programs(_) => {
-            Failure { exit: Exit::Policy, text: why.to_string() }
-        }
+        StageError::NoPolicy | StageError::Policy(_) | StageError::Programs(_) => Failure::policy(why),
         StageError::Line(text) => Failure { exit: Exit::Data, text: format!("{place}: {text}") },
     }
 }

@@ -36,7 +36,7 @@ fn proxy(args: &ProxyArgs) -> Result<(), Failure> {
         None => USUAL.to_owned(),
     };
     let name = args.config.display().to_string();
-    let imported = elicitation_proxy(&name, &text, &policy).map_err(|why| unusable(&why))?;
+    let imported = elicitation_proxy(&name, &text, &policy).map_err(|why| Failure::policy(&why))?;
     let entry = entry(&imported, &policy);
     write(&imported, (&name, &policy), args.output.as_deref(), Some(&entry))
 }
@@ -45,13 +45,9 @@ fn praxiom(args: &PraxiomArgs) -> Result<(), Failure> {
     args.output.as_deref().map_or(Ok(()), new_file::is_free)?;
     let text = read(&args.policy)?;
     let name = args.policy.display().to_string();
-    let imported = import::praxiom(&name, &text, &args.name).map_err(|why| unusable(&why))?;
+    let imported = import::praxiom(&name, &text, &args.name).map_err(|why| Failure::policy(&why))?;
     let policy = args.output.as_deref().map_or_else(|| USUAL.to_owned(), |path| path.display().to_string());
     write(&imported, (&name, &policy), args.output.as_deref(), None)
-}
-
-fn unusable(why: &dyn std::fmt::Display) -> Failure {
-    Failure { exit: Exit::Policy, text: why.to_string() }
 }
 
 /// The policy to its file or to stdout; what else there is to say to the other.
@@ -64,7 +60,7 @@ fn write(
     // As `run` will read it.
     let folder = output.and_then(Path::parent).unwrap_or(Path::new(""));
     let loaded = policy_file::parse(policy, imported.policy.as_bytes(), (folder, Dialect::Safe));
-    let loaded = loaded.map_err(|why| unusable(&why))?;
+    let loaded = loaded.map_err(|why| Failure::policy(&why))?;
     let mut out = Out::stdout();
     match output {
         Some(path) => {

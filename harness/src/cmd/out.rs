@@ -69,6 +69,11 @@ impl Failure {
         Self { exit: Exit::Broken, text: format!("stdout cannot be written: {why}") }
     }
 
+    /// Of a policy that cannot be used.
+    pub(crate) fn policy(why: &dyn std::fmt::Display) -> Self {
+        Self { exit: Exit::Policy, text: why.to_string() }
+    }
+
     /// Says why, and gives the exit code.
     pub(crate) fn said(self) -> Exit {
         if !self.text.is_empty() {

@@ -59,13 +59,13 @@ fn written<'a>(out: &mut Out, mut lines: impl Iterator<Item = &'a String>) -> Re
 
 /// Another policy, with its facts.
 fn other(path: &Path, args: &ReplayArgs) -> Result<Other, Failure> {
-    let failure = |text: String| Failure { exit: Exit::Policy, text };
-    let loaded = policy_file::read(path, args.dialect.dialect()).map_err(|why| failure(why.to_string()))?;
+    let loaded = policy_file::read(path, args.dialect.dialect()).map_err(|why| Failure::policy(&why))?;
     loaded.warnings.iter().for_each(|warning| say(&warning.to_string()));
-    let given = policy_file::given(&loaded.policy, &args.facts).map_err(|why| failure(why.join("\n")))?;
+    let given =
+        policy_file::given(&loaded.policy, &args.facts).map_err(|why| Failure::policy(&why.join("\n")))?;
     let wrong = framegate_guard::Facts::new(&loaded.policy, &given).err();
     if let Some(wrong) = wrong {
-        return Err(failure(wrong.join("\n")));
+        return Err(Failure::policy(&wrong.join("\n")));
     }
     let facts = given.into_iter().map(|(name, value)| (name, value.source().clone())).collect();
     let stated = Stated::of(&args.paths, args.disk).map_err(|text| Failure { exit: Exit::Usage, text })?;

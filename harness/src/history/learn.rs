@@ -14,11 +14,10 @@ use bytes::Bytes;
 use framegate_guard::Outcome;
 use framegate_guard::policy::Policy;
 use framegate_guard::store::StoreError;
-use framegate_guard::store::retrace::Retracer;
 
 use self::seen::{Places, SeenTool};
 use super::again::{Again, Other, Replayer};
-use super::call::{RecordedCall, RowKind};
+use super::call::RecordedCall;
 use super::choice::Choice;
 use super::file::RecordFile;
 use super::stated::Stated;
@@ -54,8 +53,10 @@ pub(crate) fn draft(
     choice: &Choice,
 ) -> Result<Option<Result<String, String>>, StoreError> {
     let mut learned = Learned::default();
-    each(file, choice, None, |call, server, again| learned.take(call, server, again))?;
-    learned.refused = refused(file, choice)?;
+    each(file, choice, None, |call, server, again| match is_allowed(call) {
+        true => learned.take(call, server, again),
+        false => *learned.refused.entry((server.to_owned(), call.tool().to_owned())).or_default() += 1,
+    })?;
     if learned.tools.is_empty() {
         return Ok(None);
     }
@@ -93,7 +94,7 @@ fn load(text: &str) -> Result<Policy, String> {
     loaded.map(|loaded| loaded.policy).map_err(|why| why.to_string())
 }
 
-/// All calls that were allowed, with the decision made again.
+/// All calls; those that were allowed with the decision made again.
 fn each(
     file: &RecordFile,
     choice: &Choice,
@@ -111,30 +112,12 @@ fn each(
     let mut replayer = Replayer::new(file, other.or_else(any));
     replayer.calls(file, |replayer, call| {
         let session = replayer.retracer.session(&call.record)?.unwrap_or_default();
-        if is_allowed(&call) && choice.takes(&call, &session) {
-            let again = replayer.call(&call.record)?.ok();
+        if choice.takes(&call, &session) {
+            let again = if is_allowed(&call) { replayer.call(&call.record)?.ok() } else { None };
             take(&call, &session.server, again);
         }
         Ok(())
     })
-}
-
-/// How often what was not allowed, by server and tool.
-fn refused(file: &RecordFile, choice: &Choice) -> Result<BTreeMap<(String, String), u64>, StoreError> {
-    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
-    let mut retracer = Retracer::new(file);
-    for row in file.from(0) {
-        let row = row?;
-        if RowKind::of(&row) != RowKind::Call {
-            continue;
-        }
-        let call = RecordedCall::of(&row)?;
-        let session = retracer.session(&call.record)?.unwrap_or_default();
-        if !is_allowed(&call) && choice.takes(&call, &session) {
-            *counts.entry((session.server.clone(), call.tool().to_owned())).or_default() += 1;
-        }
-    }
-    Ok(counts)
 }
 
 fn is_allowed(call: &RecordedCall) -> bool {

@@ -7,13 +7,12 @@ use framegate_guard::program::{Answer, Asked, Open};
 use framegate_guard::world::{Instant, Unknown, World};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Launch, Programs};
+use super::{Launch, ProgramError, Programs};
 
 /// A runtime with programs on it, and everything else asked of another world.
 pub(crate) struct Asking {
-    /// Locked while it is used: a question is asked by one thread at a time.
-    runtime: Mutex<Runtime>,
-    programs: Mutex<Programs>,
+    /// Locked while it is used: a question is asked by one thread at a time. Programs end after their runtime.
+    running: Mutex<(Runtime, Programs)>,
     launch: Launch,
     inner: Arc<dyn World>,
 }
@@ -26,7 +25,7 @@ impl Asking {
     pub(crate) fn new(launch: Launch, inner: Arc<dyn World>) -> Result<Asking, String> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build();
         let runtime = runtime.map_err(|why| format!("no event loop: {why}"))?;
-        Ok(Asking { runtime: Mutex::new(runtime), programs: Mutex::default(), launch, inner })
+        Ok(Asking { running: Mutex::new((runtime, Programs::default())), launch, inner })
     }
 
     /// Starts what a policy asks.
@@ -34,11 +33,7 @@ impl Asking {
     /// # Errors
     /// Why one of them cannot be started.
     pub(crate) fn start(&self, policy: &Policy) -> Result<(), String> {
-        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
-        let _inside = runtime.enter();
-        let started = Programs::start(self.launch.clone(), policy).map_err(|why| why.to_string())?;
-        *self.programs.lock().unwrap_or_else(PoisonError::into_inner) = started;
-        Ok(())
+        self.starts(|launch| Programs::start(launch, policy))
     }
 
     /// Starts the policy's authorizer, whether any tool has it asked or not.
@@ -46,17 +41,21 @@ impl Asking {
     /// # Errors
     /// Why it cannot be started.
     pub(crate) fn start_authorizer(&self, policy: &Policy) -> Result<(), String> {
-        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        self.starts(|launch| Programs::authorizer(launch, policy))
+    }
+
+    fn starts(&self, start: impl FnOnce(Launch) -> Result<Programs, ProgramError>) -> Result<(), String> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let (runtime, programs) = &mut *running;
         let _inside = runtime.enter();
-        let started = Programs::authorizer(self.launch.clone(), policy).map_err(|why| why.to_string())?;
-        *self.programs.lock().unwrap_or_else(PoisonError::into_inner) = started;
+        *programs = start(self.launch.clone()).map_err(|why| why.to_string())?;
         Ok(())
     }
 
     /// Waits for the answer.
     pub(crate) fn ask(&self, question: Open) -> Result<Answer, Unknown> {
-        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let (runtime, programs) = &*running;
         let mut answers = runtime.block_on(programs.ask_all(vec![question]));
         answers.pop_first().map_or_else(|| Err(Unknown("it was not asked".into())), |(_, answer)| answer)
     }

@@ -149,11 +149,11 @@ impl Play<'_> {
         match about.kind {
             EventKind::Call => self.call(event, inputs, after, is_last),
             EventKind::Answer => {
-                let text = match self.named(event, inputs, "result.text") {
-                    Some(Value::Text(text)) => text,
+                let text = match self.model.named(event, inputs, "result.text") {
+                    Some(Value::Text(text)) => Arc::clone(text),
                     _ => "".into(),
                 };
-                let is_error = self.named(event, inputs, "result.is_error") == Some(Value::Bool(true));
+                let is_error = self.model.named(event, inputs, "result.is_error") == Some(&Value::Bool(true));
                 let how = if is_error { Settled::Failed } else { Settled::Done };
                 let said = Answered { text: Arc::clone(&text), is_error };
                 self.ended(&about.tool, &Ended { how, answer: Some(&said) })?;
@@ -176,15 +176,6 @@ impl Play<'_> {
         let (_, sequence) = self.open.remove(at);
         self.past.settle(sequence, ended);
         Ok(())
-    }
-
-    fn named(&self, event: usize, inputs: &[Value], wanted: &str) -> Option<Value> {
-        let event = self.model.events.get(event)?;
-        let is_wanted = |at: &&usize| {
-            let kind = self.model.inputs.get(**at).map(|input| &input.kind);
-            matches!(kind, Some(InputKind::Named(name)) if *name == wanted)
-        };
-        inputs.get(*event.inputs.iter().find(is_wanted)?).cloned()
     }
 
     fn call(
@@ -301,8 +292,8 @@ impl Play<'_> {
     /// The arguments that the solver chose, then others.
     fn candidates(&self, event: usize, inputs: &[Value]) -> Vec<Document> {
         let chosen = self.chosen(event, inputs);
-        let payload = match self.named(event, inputs, "payload") {
-            Some(Value::Text(text)) if !text.is_empty() => Some(serde_json::Value::from(&*text).to_string()),
+        let payload = match self.model.named(event, inputs, "payload") {
+            Some(Value::Text(text)) if !text.is_empty() => Some(serde_json::Value::from(&**text).to_string()),
             _ => None,
         };
         let is_text = |name: &&String| chosen.get(*name).is_none_or(|value| value.starts_with('"'));

@@ -20,22 +20,16 @@ const UNCERTAIN_MAX: usize = 6;
 pub(super) fn of_states(model: &mut Model, program: &Program) -> Id {
     let none = model.terms.text("");
     let names = Names { arguments: Vec::new(), payload: none, tool: none, upstream: none, result: None };
-    match condition(model, program, &names, "a property") {
-        (Some(lowered), _) => lowered.holds(&mut model.terms),
-        (None, input) => input,
-    }
+    condition(model, program, &names)
 }
 
-/// A condition as a term; of one that no solver can write a free value.
-fn condition(model: &mut Model, program: &Program, names: &Names, of: &str) -> (Option<Lowered>, Id) {
-    match lower(model, program, names) {
-        Some(lowered) => (Some(lowered), lowered.value),
-        None => {
-            let what = format!("an expression of {of} with a character beyond U+2FFFF");
-            let (_, value) = model.input(what.clone(), Sort::Bool, InputKind::Free(what));
-            (None, value)
-        }
+/// Whether a condition holds; of one that no solver can write, anything.
+fn condition(model: &mut Model, program: &Program, names: &Names) -> Id {
+    if let Some(lowered) = lower(model, program, names) {
+        return lowered.holds(&mut model.terms);
     }
+    let what = "an expression of a property with a character beyond U+2FFFF".to_owned();
+    model.input(what.clone(), Sort::Bool, InputKind::Free(what)).1
 }
 
 pub(super) struct Build<'b> {
@@ -329,8 +323,7 @@ impl<'b> Build<'b> {
     }
 
     fn asked(&mut self, program: &Program, names: &Names) -> Id {
-        let (lowered, free) = condition(self.model, program, names, "a property");
-        let holds = lowered.map_or(free, |lowered| lowered.holds(&mut self.model.terms));
+        let holds = condition(self.model, program, names);
         self.known(holds)
     }
 

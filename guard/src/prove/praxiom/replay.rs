@@ -75,7 +75,7 @@ impl Play<'_> {
             EventKind::Call => self.call(asked, event, inputs, is_last),
             EventKind::Answer => {
                 let made = self.ended(&about.tool)?;
-                let result = self.named(event, inputs, "result").unwrap_or_default();
+                let result = self.named(event, inputs, "result");
                 if let Some(observed) = self.policy.answer(&self.state, &made.call(), &result) {
                     self.state = observed.next;
                 }
@@ -103,16 +103,10 @@ impl Play<'_> {
         }
     }
 
-    fn named(&self, event: usize, inputs: &[Value], wanted: &str) -> Option<String> {
-        let event = self.model.events.get(event)?;
-        let is_wanted = |at: &&usize| {
-            let kind = self.model.inputs.get(**at).map(|input| &input.kind);
-            matches!(kind, Some(InputKind::Named(name)) if *name == wanted)
-        };
-        let at = event.inputs.iter().find(is_wanted)?;
-        match inputs.get(*at)? {
-            Value::Text(text) => Some(text.to_string()),
-            _ => None,
+    fn named(&self, event: usize, inputs: &[Value], wanted: &str) -> String {
+        match self.model.named(event, inputs, wanted) {
+            Some(Value::Text(text)) => text.to_string(),
+            _ => String::new(),
         }
     }
 
@@ -126,7 +120,7 @@ impl Play<'_> {
                 members.push(format!("{}:{value}", serde_json::Value::from(name.as_str())));
             }
         }
-        let payload = self.named(event, inputs, "payload").unwrap_or_default();
+        let payload = self.named(event, inputs, "payload");
         if !payload.is_empty() {
             members.push(format!("\"text\":{}", serde_json::Value::from(payload)));
         }
@@ -137,7 +131,7 @@ impl Play<'_> {
 
     fn call(&mut self, asked: &Asked, event: usize, inputs: &[Value], is_last: bool) -> Result<Step, String> {
         let tool = self.model.events.get(event).map(|event| event.tool.clone()).unwrap_or_default();
-        let chosen = || self.named(event, inputs, "upstream").unwrap_or_default();
+        let chosen = || self.named(event, inputs, "upstream");
         let upstream = self.upstream.map_or_else(chosen, str::to_owned);
         let made = Made { event, tool, upstream, arguments: self.arguments(event, inputs)? };
         self.watch(asked, &made, is_last)?;

@@ -1,6 +1,6 @@
 //! What is looked at: a policy of either kind, beside a server or alone.
 
-use std::path::Path;
+use std::sync::Arc;
 
 use framegate_guard::json::{Document, Value};
 use framegate_guard::policy::{Bound, Listed, Listing, Loaded};
@@ -21,7 +21,7 @@ const SERVER: &str = "server";
 /// A policy, and the tools it is about.
 pub(super) enum Policy {
     Native { guard: Guard, bound: Bound, asks: Asks },
-    Praxiom { policy: Praxiom, server: Option<String> },
+    Praxiom { policy: Arc<Praxiom>, server: Option<String> },
 }
 
 /// A policy, what is asked about it, and its model.
@@ -34,21 +34,13 @@ pub(super) struct Subject {
 /// The tools that a server lists; none where no server was named.
 type Tools = Option<Vec<(String, Option<Document>)>>;
 
-fn unusable(why: &dyn std::fmt::Display) -> Failure {
-    Failure { exit: Exit::Policy, text: why.to_string() }
-}
-
 pub(super) fn read(args: &ProveArgs) -> Result<Subject, Failure> {
-    let name = args.policy.display().to_string();
-    let bytes = policy_file::bytes(&args.policy).map_err(|why| unusable(&why))?;
+    let loaded = policy_file::read(&args.policy, Dialect::Safe).map_err(|why| Failure::policy(&why))?;
     let typed = typed(args)?;
-    if Praxiom::looks_like(&String::from_utf8_lossy(&bytes)) {
-        let policy = Praxiom::load(&name, &bytes, Dialect::Safe).map_err(|why| unusable(&why))?;
-        return of_praxiom(args, policy, typed);
+    match loaded.policy.praxiom() {
+        Some(policy) => of_praxiom(args, Arc::clone(policy), typed),
+        None => of_native(args, loaded, typed),
     }
-    let folder = args.policy.parent().unwrap_or(Path::new(""));
-    let loaded = policy_file::parse(&name, &bytes, (folder, Dialect::Safe)).map_err(|why| unusable(&why))?;
-    of_native(args, loaded, typed)
 }
 
 /// `--never` and `--after`.
@@ -72,7 +64,7 @@ fn tools(args: &ProveArgs) -> Result<Tools, Failure> {
     Ok(Some(asked.tools.into_iter().map(|tool| (tool.name, tool.definition.ok())).collect()))
 }
 
-fn of_praxiom(args: &ProveArgs, policy: Praxiom, asked: Vec<Asked>) -> Result<Subject, Failure> {
+fn of_praxiom(args: &ProveArgs, policy: Arc<Praxiom>, asked: Vec<Asked>) -> Result<Subject, Failure> {
     let prefixed = match (&args.name, tools(args)?) {
         (_, None) => None,
         (Some(name), Some(tools)) => {
@@ -85,7 +77,7 @@ fn of_praxiom(args: &ProveArgs, policy: Praxiom, asked: Vec<Asked>) -> Result<Su
         }
     };
     let model = praxiom::model(&policy, args.name.as_deref(), prefixed.as_deref(), &asked);
-    let model = model.map_err(|why| unusable(&why))?;
+    let model = model.map_err(|why| Failure::policy(&why))?;
     let server = args.name.clone();
     Ok(Subject { policy: Policy::Praxiom { policy, server }, asked, model })
 }
@@ -124,12 +116,9 @@ fn of_native(args: &ProveArgs, loaded: Loaded, typed: Vec<Asked>) -> Result<Subj
         Some(tools) => {
             let listed: Vec<Listed<'_>> =
                 tools.iter().map(|(name, definition)| Listed { name, schema: schema(definition) }).collect();
-            let bound = policy.bind(&server, &Listing::of(listed)).0;
-            let listed: Vec<native::Listed<'_>> = tools
-                .iter()
-                .map(|(name, definition)| native::Listed { name, schema: schema(definition) })
-                .collect();
-            let model = native::model(&bound, Some(&listed), asks, &asked);
+            let listing = Listing::of(listed);
+            let bound = policy.bind(&server, &listing).0;
+            let model = native::model(&bound, listing.tools.as_deref(), asks, &asked);
             let definitions = tools.iter().map(|(name, definition)| {
                 let definition = definition.clone().ok_or_else(|| "it cannot be read for certain".to_owned());
                 (name.clone(), definition)
@@ -137,7 +126,7 @@ fn of_native(args: &ProveArgs, loaded: Loaded, typed: Vec<Asked>) -> Result<Subj
             (guard.adopt(definitions).0, bound, model)
         }
     };
-    let model = model.map_err(|why| unusable(&why))?;
+    let model = model.map_err(|why| Failure::policy(&why))?;
     Ok(Subject { policy: Policy::Native { guard, bound, asks }, asked, model })
 }
 
