@@ -1,4 +1,4 @@
-//! How long a decision takes: `cargo test --release -p framegate-guard --test decide_speed -- --ignored --nocapture`.
+//! How long a decision takes: `cargo test --release -p framegate-guard --test all decide_speed -- --ignored --nocapture`.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "the data is the test's own")]
 #![expect(clippy::print_stdout, reason = "a measurement is there to be read")]

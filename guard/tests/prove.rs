@@ -8,17 +8,15 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod prove_common;
-
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::prove_common::{outcome, z3};
 use framegate_guard::praxiom::{Dialect, Praxiom};
 use framegate_guard::prove::{
     Answer, Asked, Event, EventKind, InputKind, Model, Outcome, Played, Property, Query, Sort, Value, Watch,
     findings, praxiom, suspicions,
 };
 use proptest::prelude::*;
-use prove_common::{outcome, z3};
 
 fn never(text: &str) -> Asked {
     Asked { name: text.to_owned(), never: text.to_owned(), after: None }

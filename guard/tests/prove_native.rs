@@ -2,10 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod prove_common;
-
 use std::sync::Arc;
 
+use crate::prove_common::outcome;
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::{Ledger, MemoryLedger, SessionKey, Settled, Step, Stepped};
 use framegate_guard::policy::{Listed, Listing, Policy};
@@ -15,7 +14,6 @@ use framegate_guard::session::Session;
 use framegate_guard::world::NoWorld;
 use framegate_guard::{Call, Facts, Guard};
 use proptest::prelude::*;
-use prove_common::outcome;
 
 fn policy(text: &str) -> Policy {
     let loaded = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err("no files here".to_owned()));

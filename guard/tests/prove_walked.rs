@@ -3,10 +3,9 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
-mod prove_common;
-
 use std::sync::Arc;
 
+use crate::prove_common::outcome;
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::{Ended, Ledger, MemoryLedger, Said, SessionKey, Settled, Step, Stepped};
 use framegate_guard::policy::{Listed, Listing, Policy};
@@ -16,7 +15,6 @@ use framegate_guard::session::Session;
 use framegate_guard::world::NoWorld;
 use framegate_guard::{Call, Facts, Guard, Outcome};
 use proptest::prelude::*;
-use prove_common::outcome;
 
 const DEPTH: usize = 3;
 const WALKS: usize = 400;

@@ -1,7 +1,6 @@
 //! What a session heard, written by a recorder and read back: a decision that depends on it is made again from the
 //! file alone.
 
-#![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;

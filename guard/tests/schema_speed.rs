@@ -1,4 +1,4 @@
-//! Figures, not assertions: `cargo test --release -p framegate-guard --test schema_speed -- --ignored --nocapture`.
+//! Figures, not assertions: `cargo test --release -p framegate-guard --test all schema_speed -- --ignored --nocapture`.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "measures, decides nothing")]
 

@@ -2,12 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing test may panic")]
 
-mod state_common;
-
+use crate::state_common::{Answer, HOUR, Rig};
 use framegate_guard::Outcome::{Allow, Ask, Deny};
 use framegate_guard::ledger::Settled;
 use framegate_guard::policy::Policy;
-use state_common::{Answer, HOUR, Rig};
 
 const TAINT: &str = r#"
 state: { tainted: bool }
@@ -348,7 +346,7 @@ rules: [ { name: up, tools: [up], set: { n: state.n + 1 } } ]
 fn a_policy_that_declares_it_otherwise_does_not_misread_what_is_kept() {
     let mut rig = Rig::new("state: { x: int }\nrules: [ { name: a, tools: [a], set: { x: 5 } } ]\n");
     rig.run("a", "{}");
-    let other = state_common::load(
+    let other = crate::state_common::load(
         "state: { x: string }\nrules: [ { name: b, tools: [b], that: 'state.x == \"\"' } ]\n",
     );
     rig.guard = rig.guard.under(other, framegate_guard::Facts::default()).0;
@@ -408,6 +406,6 @@ fn two_rules_that_set_one_variable_differently_are_an_error() {
         policy("1", "2", ", combine: add", "del_a"),
         policy("1", "2", "", "ins_a"),
     ] {
-        let _ = state_common::load(&fine);
+        let _ = crate::state_common::load(&fine);
     }
 }

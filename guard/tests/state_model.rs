@@ -6,14 +6,12 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failing test may panic")]
 
-mod state_common;
-
 use std::collections::BTreeMap;
 
+use crate::state_common::{HOUR, Made, Rig};
 use framegate_guard::Outcome;
 use framegate_guard::ledger::{Ledger as _, Settled};
 use proptest::prelude::*;
-use state_common::{HOUR, Made, Rig};
 
 /// `b0` and `b1` are plain, `b2` combines by `or`; `n1` is about to overflow.
 const BOOLS: usize = 3;

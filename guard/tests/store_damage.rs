@@ -1,20 +1,17 @@
 //! A file that was damaged: never a panic, never "whole" where a row reads differently; what was committed before
 //! a cut is still there.
 
-#![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod store_common;
 
 use std::path::Path;
 
+use crate::store_common::{Dice, entropy, entry, fill, first, place, verify};
 use framegate_guard::store::StoreError;
 use framegate_guard::store::chain::Head;
 use framegate_guard::store::read::{Kept, Row};
 use framegate_guard::store::sqlite::{Durability, Store};
 use framegate_guard::store::verify::{NoWatch, Options, Report};
 use framegate_guard::world::Instant;
-use store_common::{Dice, entropy, entry, fill, first, place, verify};
 
 /// All that a reader sees.
 fn all(path: &Path) -> Result<Vec<(Row, Vec<Kept>)>, StoreError> {

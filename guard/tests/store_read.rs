@@ -1,6 +1,5 @@
 //! What was written is read back.
 
-#![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::PathBuf;

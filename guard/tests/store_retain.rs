@@ -1,13 +1,11 @@
 //! Contents go, the chain stays; signatures show that it was not written anew.
 
-#![cfg(all(feature = "sqlite", feature = "sign"))]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
-mod store_common;
 
 use std::path::Path;
 use std::time::Duration;
 
+use crate::store_common::{Dice, entropy, fill, first, place, verify};
 use bytes::Bytes;
 use ed25519_dalek::SigningKey;
 use framegate_guard::store::entry::Entry;
@@ -16,7 +14,6 @@ use framegate_guard::store::sqlite::{Durability, Store};
 use framegate_guard::store::verify::{FAULTS_MAX, Options, Place};
 use framegate_guard::world::Instant;
 use rusqlite::Connection;
-use store_common::{Dice, entropy, fill, first, place, verify};
 
 fn open(path: &Path) -> Store {
     Store::open(path, Durability::Normal, entropy).unwrap()

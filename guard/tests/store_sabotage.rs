@@ -1,20 +1,17 @@
 //! Each change of each column of each row of each table is found, at its row; by us and by the Python verifier.
 
-#![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
-
-mod store_common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::store_common::{Dice, fill, first, place, verify};
 use framegate_guard::store::lines::{Lines, line};
 use framegate_guard::store::retain::{EXCEPT, Removal};
 use framegate_guard::store::sqlite::{Durability, Store};
 use framegate_guard::store::verify::{KnownHead, NoWatch, Options, Place};
 use framegate_guard::world::Instant;
 use rusqlite::Connection;
-use store_common::{Dice, fill, first, place, verify};
 
 /// A sabotage in SQL, and the places that may be named for it.
 struct Case {
@@ -250,7 +247,7 @@ fn each_change_of_each_row_is_found_at_its_row() {
 /// A chain of these bodies, well hashed, whatever they say: what somebody could write who may write the file.
 fn crafted(folder: &Path, name: &str, bodies: &[String]) -> PathBuf {
     let path = folder.join(name);
-    drop(Store::open(&path, Durability::Normal, store_common::entropy).unwrap());
+    drop(Store::open(&path, Durability::Normal, crate::store_common::entropy).unwrap());
     let store = Connection::open(&path).unwrap();
     let mut hash = framegate_guard::store::chain::Hash::default();
     let first = r#"{"seq":1,"time":1,"kind":"store","format":1,"id":"00","by":"me"}"#.to_owned();
@@ -338,7 +335,7 @@ fn what_a_member_may_not_be_is_found_by_both_verifiers_at_its_row() {
 #[test]
 fn an_empty_file_is_not_whole() {
     let (folder, path) = place();
-    drop(Store::open(&path, Durability::Normal, store_common::entropy).unwrap());
+    drop(Store::open(&path, Durability::Normal, crate::store_common::entropy).unwrap());
     let report = verify(&path, Options::default());
     assert_eq!(report.faults[0].what, framegate_guard::store::verify::EMPTY);
     assert_eq!(agree(&path), "the file");
@@ -370,7 +367,7 @@ fn lines_in_another_form_are_refused_by_both_verifiers() {
         let file = folder.path().join(format!("{at}.jsonl"));
         std::fs::write(&file, changed.join("\n")).unwrap();
         let report = verify_lines(changed, Options::default());
-        let ours = store_common::first(&report).map_or("whole".to_owned(), ToString::to_string);
+        let ours = crate::store_common::first(&report).map_or("whole".to_owned(), ToString::to_string);
         assert_eq!(ours, *place, "{at}");
         let theirs = python(&[], &[&file]).remove(0);
         assert_eq!(theirs.1.split(": ").next().unwrap(), *place, "{at}: {}", theirs.1);
@@ -476,7 +473,7 @@ fn a_cut_end_is_known_by_a_head_that_was_seen() {
 fn what_was_removed_on_purpose_is_no_loss_and_the_rest_is() {
     let (_folder, path) = place();
     fill(&path, 60, &mut Dice(21));
-    let mut store = Store::open(&path, Durability::Normal, store_common::entropy).unwrap();
+    let mut store = Store::open(&path, Durability::Normal, crate::store_common::entropy).unwrap();
     let redact = Removal { from: 5, to: 20, fields: &["arguments"], except: &[], why: "redact" };
     assert!(store.remove(&redact, Instant(5)).unwrap() > 0);
     let age = Removal { from: 1, to: 40, fields: &[], except: &EXCEPT, why: "age" };

@@ -1,6 +1,5 @@
 //! The store's file: how it is made, shared, refused; and that a step is whole or not there.
 
-#![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::os::unix::fs::PermissionsExt as _;

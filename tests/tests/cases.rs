@@ -15,6 +15,8 @@ use framegate_tests::{
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::guard_cases::GUARD_CASES;
+
 macro_rules! cases {
     ($($fault:ident: $file:literal,)+) => {
         $(
@@ -82,15 +84,12 @@ cases! {
     ten_thousand_calls_grow_memory: "C118",
 }
 
-#[path = "support/guard_cases.rs"]
-mod guard_cases;
-
 const BY_HAND: &[&str] = &["C017", "C039", "C045", "C046", "C064"];
 
 #[test]
 fn every_case_file_has_a_test() {
     let mut tests = BTreeMap::new();
-    for name in FROM_FILES.iter().chain(BY_HAND).chain(guard_cases::GUARD_CASES) {
+    for name in FROM_FILES.iter().chain(BY_HAND).chain(GUARD_CASES) {
         *tests.entry((*name).to_owned()).or_insert(0) += 1;
     }
     let files = fs::read_dir(data("cases")).unwrap();

@@ -1,15 +1,13 @@
 //! The public MCP conformance suite gives the same outcome, check by check, with and without
 //! Framegate in front of the server. `conformance/run_conformance.py` does the work.
 
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use support::cache::peers;
-use support::process;
-use support::scenario::{framegate, scratch};
+use crate::support::cache::peers;
+use crate::support::process;
+use crate::support::scenario::{framegate, scratch};
 
 /// Half a minute on an idle machine with two cores.
 const LIMIT: Duration = Duration::from_secs(300);

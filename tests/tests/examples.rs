@@ -1,13 +1,11 @@
 //! The ready policies in `guard/examples`: each holds what its session says, and fits the real server it is for.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use support::cache::peers;
-use support::programs::node_server;
+use crate::support::cache::peers;
+use crate::support::programs::node_server;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../guard/examples")

@@ -12,8 +12,7 @@ use framegate_tests::{
 };
 use serde_json::{Value, json};
 
-#[path = "support/guard_cases.rs"]
-mod files;
+use crate::support::guard_cases::GUARD_CASES;
 
 macro_rules! cases {
     ($($fault:ident: $file:literal,)+) => {
@@ -68,7 +67,7 @@ const BY_HAND: &[&str] = &["C069", "C071", "C075", "C076", "C078", "C082", "C098
 fn every_guard_case_has_a_test() {
     let mut tested = [TESTED, BY_HAND].concat();
     tested.sort_unstable();
-    assert_eq!(tested, files::GUARD_CASES);
+    assert_eq!(tested, GUARD_CASES);
 }
 
 /// C107, C108. Other places, and other letters, of the same text.

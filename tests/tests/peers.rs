@@ -1,19 +1,17 @@
 //! Real MCP clients against real MCP servers, directly and through Framegate: the bytes on
 //! both sides are the same, and so is what the client reports. One test a pair.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::{Value, json};
-use support::cache::{Peers, peers};
-use support::programs::{
+use crate::support::cache::{Peers, peers};
+use crate::support::programs::{
     AUTO, LEGACY, LEGACY_VERSION, MODERN, MODERN_VERSION, Script, client, memory_server, node_server,
     small_server,
 };
-use support::scenario::{same_through_framegate, scratch};
+use crate::support::scenario::{same_through_framegate, scratch};
+use serde_json::{Value, json};
 
 // === scenarios ===
 

@@ -2,12 +2,10 @@
 //! Framegate, a declined one is a tool error result in the client's own SDK, and a server that asks its own
 //! questions is answered as ever. One test a pair.
 
-mod support;
-
+use crate::support::cache::{Peers, peers};
+use crate::support::programs::{LEGACY, MODERN, Script, client, node_server, small_server};
+use crate::support::scenario::{Guarded, under_policy};
 use serde_json::{Value, json};
-use support::cache::{Peers, peers};
-use support::programs::{LEGACY, MODERN, Script, client, node_server, small_server};
-use support::scenario::{Guarded, under_policy};
 
 const YES: &str = r#"{"action":"accept","content":{"approve":true}}"#;
 

@@ -1,12 +1,10 @@
 //! Real MCP clients whose user is asked for what a call lacks, in both eras: the completed call reaches a real server,
 //! a refusal is a tool error result in the client's own SDK, and a yes or the server's own questions may follow.
 
-mod support;
-
+use crate::support::cache::{Peers, peers};
+use crate::support::programs::{LEGACY, MODERN, Script, client, small_server};
+use crate::support::scenario::{Guarded, under_policy};
 use serde_json::{Value, json};
-use support::cache::{Peers, peers};
-use support::programs::{LEGACY, MODERN, Script, client, small_server};
-use support::scenario::{Guarded, under_policy};
 
 const YES: &str = r#"{"action":"accept","content":{"approve":true}}"#;
 const DECLINE: &str = r#"{"action":"decline"}"#;

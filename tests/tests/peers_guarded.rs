@@ -2,18 +2,16 @@
 //! client's own SDK, with our text and no exception; a hidden tool is gone; all else is as without Framegate,
 //! and arrives byte for byte. One test a pair.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
-use support::cache::{Peers, peers};
-use support::programs::{
+use crate::support::cache::{Peers, peers};
+use crate::support::programs::{
     AUTO, LEGACY, LEGACY_VERSION, MODERN, MODERN_VERSION, Script, client, memory_server, node_server,
     small_server,
 };
-use support::scenario::{Guarded, scratch, under_policy};
+use crate::support::scenario::{Guarded, scratch, under_policy};
+use serde_json::{Value, json};
 
 const BECAUSE: &str = "The policy says no.";
 

@@ -1,16 +1,14 @@
 //! A policy of praxiom as its authors ship one, in front of the real filesystem server: the taint of a secret read goes
 //! over two calls, and the refusal is praxiom's own text.
 
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
+use crate::support::cache::peers;
+use crate::support::programs::node_server;
+use crate::support::scenario::scratch;
 use serde_json::{Value, json};
-use support::cache::peers;
-use support::programs::node_server;
-use support::scenario::scratch;
 
 const POLICY: &str = r#"
 patterns: { secrets: ["/.env", "/.ssh"] }

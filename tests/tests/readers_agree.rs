@@ -6,8 +6,6 @@
 //!
 //! `DIFFERENTIAL_FRAMES` and `DIFFERENTIAL_SEED` make a longer or another run.
 
-mod support;
-
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -16,14 +14,14 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use crate::support::cache::{Peers, peers, sources};
+use crate::support::scenario::scratch;
 use base64::Engine as _;
 use bytes::Bytes;
 use framegate::pump::Frame;
 use framegate::wire::{Limits, Reason, client_frame};
 use framegate_guard::json::{self, Document, Kind, Value};
 use framegate_tests::mutate::{Dice, Era, MODERN_META, frame};
-use support::cache::{Peers, peers, sources};
-use support::scenario::scratch;
 
 const SEED: u64 = 20_261_130;
 const FRAMES: usize = 6000;

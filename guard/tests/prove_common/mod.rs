@@ -1,7 +1,6 @@
 //! The real solver, and what it says of a property.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
-#![allow(dead_code, reason = "one test file asks the solver by itself too")]
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,7 +1,6 @@
 //! A guard, a ledger and a clock: calls that are sent, and answers that come or do not.
 
 #![expect(clippy::unwrap_used, reason = "a failing test may panic")]
-#![allow(dead_code, reason = "each test file uses a part of it, one of them all")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

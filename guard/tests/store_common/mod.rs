@@ -1,5 +1,7 @@
 //! Stores to test with.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
