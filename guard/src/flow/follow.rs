@@ -1,6 +1,8 @@
 //! From the suspicious parts of messages to the call.
 
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::day::Day;
 use super::identifier::{Identifier, identifiers};
@@ -48,6 +50,17 @@ struct Trail<'a> {
     run: String,
     /// The user asked for this kind of act.
     is_wanted: bool,
+    /// What the last part's values hold of the call. The requests inside one passage share what stands around it:
+    /// a mail of nothing but requests was read once for each of them.
+    held: RefCell<Held>,
+}
+
+/// Names, addresses and the like of a stretch of a message that stand in the call too.
+#[derive(Default)]
+struct Held {
+    message: usize,
+    bytes: Range<usize>,
+    identifiers: Rc<[Identifier]>,
 }
 
 /// A part of a message, beside the call.
@@ -76,7 +89,7 @@ impl<'a> Trail<'a> {
             unsaid.extend((!is_said).then(|| value.clone()));
         }
         let (run, is_wanted) = (run_of(&sought), origins.is_wanted(deed.families));
-        Ok(Trail { call, deed, origins, sought, unsaid, run, is_wanted })
+        Ok(Trail { call, deed, origins, sought, unsaid, run, is_wanted, held: RefCell::default() })
     }
 
     fn find(&self, regions: &[Vec<Region>]) -> Result<Option<Flow>, Lost> {
@@ -181,25 +194,34 @@ impl<'a> Trail<'a> {
     /// Something that only this part names, inside the values.
     fn carried(&self, part: &Part<'_>) -> Result<Option<Flow>, Lost> {
         let core = &part.region.core;
-        let bytes = part.heard.index.bytes(&part.values);
-        self.origins.spend(bytes.len() / 8)?;
-        for Identifier { span, letters } in identifiers(part.heard.text, &bytes) {
+        for Identifier { span, letters } in self.held(part)?.iter() {
             let is_inside = span.start >= core.start && span.end <= core.end;
             if !(part.region.is_firm() || part.is_asked || is_inside) {
                 continue;
             }
-            self.origins.spend(self.run.len() / 32 + 1)?;
-            if memchr::memmem::find(self.run.as_bytes(), letters.as_bytes()).is_none() {
-                continue;
-            }
             let words = words_of(part.heard.text.get(span.clone()).unwrap_or_default());
             if !self.origins.is_said(&words)? && !self.origins.is_clean(&words, part.message)? {
-                let holds = |value: &&Sought| value.words.concat().contains(&letters);
+                let holds = |value: &&Sought| value.words.concat().contains(letters);
                 let holder = self.sought.iter().find(holds);
-                return Ok(Some(reason::carried(part, holder, span)));
+                return Ok(Some(reason::carried(part, holder, span.clone())));
             }
         }
         Ok(None)
+    }
+
+    /// What this part's values hold of the call.
+    fn held(&self, part: &Part<'_>) -> Result<Rc<[Identifier]>, Lost> {
+        let bytes = part.heard.index.bytes(&part.values);
+        let mut held = self.held.borrow_mut();
+        if held.message != part.message || held.bytes != bytes {
+            self.origins.spend(bytes.len() / 8)?;
+            let mut found = identifiers(part.heard.text, &bytes);
+            self.origins.spend(found.len() * (self.run.len() / 32 + 1))?;
+            let run = self.run.as_bytes();
+            found.retain(|identifier| memchr::memmem::find(run, identifier.letters.as_bytes()).is_some());
+            *held = Held { message: part.message, bytes, identifiers: found.into() };
+        }
+        Ok(Rc::clone(&held.identifiers))
     }
 
     /// Words that only this part has, one after the other.
