@@ -26,6 +26,7 @@
 //! ```
 
 mod assert;
+mod blocks;
 mod cipher;
 mod class;
 mod encoded;
@@ -43,6 +44,7 @@ mod spaced;
 mod tables;
 mod unwrap;
 mod vocabulary;
+mod words;
 
 use std::ops::Range;
 

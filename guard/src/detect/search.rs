@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use super::class::Class;
 use super::fold::{Known, Letters};
 use super::lexicon::Script;
 use super::tables::{LEET, ROT13, TABLES, Words};
-use super::vocabulary::Word;
+use super::words::{Sentence, Sentences};
 use super::{
-    Explained, Kind, Looking, PASSAGES_MAX, Passage, Reading, Reread, SENTENCE_BYTES_MAX, Scan, WORK_BASE,
-    WORK_PER_BYTE, passage, sentence, unwrap,
+    Explained, Kind, Looking, PASSAGES_MAX, Passage, Reading, Reread, Scan, WORK_BASE, WORK_PER_BYTE,
+    passage, sentence,
 };
 
 /// Which languages read a text.
@@ -45,71 +44,6 @@ pub(super) struct Leads {
     pub(super) encoded: Vec<Range<usize>>,
     /// Words of a cipher.
     pub(super) ciphered: Vec<(Range<usize>, Reading)>,
-}
-
-/// How much of a piece of a sentence is read again with the next one.
-const OVERLAP_BYTES: usize = SENTENCE_BYTES_MAX / 4;
-/// A word of that length is no word.
-const LONG_BYTES: usize = 16;
-/// Letters or groups in a row.
-const ROW_MIN: usize = 6;
-
-/// A sentence, as far as it was read.
-#[derive(Debug, Default)]
-struct Open {
-    start: usize,
-    words: Words,
-    /// Marks at the edges of words, which leave the words as they are.
-    has_marks: bool,
-    /// Marks and escapes within words.
-    has_escapes: bool,
-    is_long: bool,
-    is_foreign: bool,
-    /// Words of one letter in a row, and of two or eight characters; and the most there were.
-    singles: usize,
-    singles_most: usize,
-    groups: usize,
-    groups_most: usize,
-}
-
-impl Open {
-    fn at(start: usize) -> Open {
-        Open { start, ..Open::default() }
-    }
-
-    #[inline]
-    fn word(&mut self, word: Word, lists: Words) {
-        self.words |= lists;
-        self.is_long |= word.length >= LONG_BYTES;
-        self.is_foreign |= !word.is_ascii;
-        match word.length {
-            1 => {
-                self.singles += 1;
-                self.singles_most = self.singles_most.max(self.singles);
-                self.groups = 0;
-            }
-            2 | 8 => {
-                self.groups += 1;
-                self.groups_most = self.groups_most.max(self.groups);
-                self.singles = 0;
-            }
-            _ => (self.singles, self.groups) = (0, 0),
-        }
-    }
-
-    fn emphasis(&mut self, text: &[u8], at: usize) {
-        self.has_marks = true;
-        let is_word =
-            |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric);
-        let marks = text.get(at..).unwrap_or_default().iter().take(3);
-        let length = marks.take_while(|byte| **byte == b'*').count();
-        self.has_escapes |= length > 0 && is_word(at.checked_sub(1)) && is_word(Some(at + length));
-    }
-
-    fn escape(&mut self, text: &[u8], at: usize) {
-        self.has_marks = true;
-        self.has_escapes |= unwrap::is_escape(text, at);
-    }
 }
 
 /// A search through the readings of one text.
@@ -185,50 +119,12 @@ impl Search {
     }
 
     fn words(&mut self, view: &View<'_>, leads: &mut Leads) {
-        let bytes = view.text.as_bytes();
-        let vocabulary = &TABLES.vocabulary;
-        let mut open = Open::at(0);
-        let mut at = 0;
-        while let Some(byte) = bytes.get(at).copied() {
-            let class = Class::of(byte);
-            if class == Class::Word {
-                let word = Word::at(bytes, at);
-                open.word(word, vocabulary.lists(word));
-                at += word.length;
-                if at - open.start > SENTENCE_BYTES_MAX {
-                    self.close(view, open, at, leads);
-                    at = overlap(bytes, at);
-                    open = Open::at(at);
-                    if !self.is_complete {
-                        return;
-                    }
-                    continue;
-                }
-                // One space, and the next word: what most of a text is.
-                at += usize::from(bytes.get(at) == Some(&b' '));
-                continue;
-            }
-            at += 1;
-            match class {
-                Class::Emphasis => open.emphasis(bytes, at - 1),
-                Class::Escape => open.escape(bytes, at - 1),
-                Class::Space | Class::Line if sentence::ends_at_space(bytes, at) => {
-                    self.close(view, open, at, leads);
-                    open = Open::at(at);
-                    if !self.is_complete {
-                        return;
-                    }
-                }
-                // Behind a space that ends nothing another one does not either.
-                Class::Space => {
-                    while bytes.get(at) == Some(&b' ') {
-                        at += 1;
-                    }
-                }
-                Class::Line | Class::None | Class::Word => {}
+        for sentence in Sentences::new(view.text) {
+            self.close(view, sentence, leads);
+            if !self.is_complete {
+                return;
             }
         }
-        self.close(view, open, bytes.len(), leads);
     }
 
     /// Words of languages without spaces.
@@ -251,24 +147,25 @@ impl Search {
         self.rules(view, current, seen);
     }
 
-    fn close(&mut self, view: &View<'_>, open: Open, end: usize, leads: &mut Leads) {
-        let at = open.start..end;
-        if open.is_foreign && view.scripts == Scripts::All {
+    #[inline]
+    fn close(&mut self, view: &View<'_>, found: Sentence, leads: &mut Leads) {
+        let at = found.at;
+        if found.is_foreign && view.scripts == Scripts::All {
             return extend(&mut leads.foreign, &at);
         }
         for (word, reading) in [(ROT13, Reading::Rot13), (LEET, Reading::Leet)] {
-            if open.words & word != 0 {
+            if found.words & word != 0 {
                 leads.ciphered.push((at.clone(), reading));
             }
         }
-        if open.singles_most >= ROW_MIN {
+        if found.has_singles {
             extend(&mut leads.spaced, &at);
         }
-        if open.is_long || open.groups_most >= ROW_MIN {
+        if found.is_long || found.has_groups {
             extend(&mut leads.encoded, &at);
         }
-        let was_tried = self.rules(view, at.clone(), open.words);
-        if open.has_escapes || open.has_marks && was_tried {
+        let was_tried = self.rules(view, at.clone(), found.words);
+        if found.has_escapes || found.has_marks && was_tried {
             extend(&mut leads.wrapped, &at);
         }
     }
@@ -322,15 +219,6 @@ impl Search {
         let scan = Scan { passages, is_complete: self.is_complete };
         Explained { scan, readings: self.readings.unwrap_or_default(), bytes_read: self.budget - self.work }
     }
-}
-
-/// Where the next piece of a sentence begins that was cut at `at`: before it, at a word, so that what stands across
-/// the cut is read whole.
-fn overlap(text: &[u8], at: usize) -> usize {
-    let back = at.saturating_sub(OVERLAP_BYTES);
-    let rest = text.get(back..at).unwrap_or_default();
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
-    rest.iter().position(|byte| !is_word(byte)).map_or(at, |gap| back + gap)
 }
 
 /// Sentences that follow each other are one piece.

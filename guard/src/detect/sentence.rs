@@ -55,14 +55,6 @@ pub(super) fn ends_before(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// [`ends_before`], where a white space stands right before the byte at `at`: most of them end nothing, which one byte
-/// tells.
-#[inline]
-pub(super) fn ends_at_space(text: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(2).and_then(|at| text.get(at));
-    matches!(before, Some(b'.' | b'!' | b'?' | b' ' | b'\t' | b'\r' | b'\n')) && ends_before(text, at)
-}
-
 /// Whether the full stop at `at` belongs to a short form such as `e.g.` or `No.`, or to a list's number.
 fn is_abbreviation(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(4)..at).unwrap_or_default();

@@ -33,6 +33,18 @@ pub(super) struct Word {
 }
 
 impl Word {
+    /// The word of that many bytes at `at`, of which only the first eight are looked at for what is not ASCII.
+    #[inline]
+    pub(super) fn of(text: &[u8], at: usize, length: usize) -> Word {
+        let eight = match text.get(at..at + WORD_BYTES) {
+            Some(eight) => eight.try_into().map_or(0, u64::from_le_bytes),
+            None => short(text.get(at..).unwrap_or_default()),
+        };
+        let bits = 8 * length.min(WORD_BYTES);
+        let head = (eight | (0x20 * EACH)) & u64::MAX.unbounded_shr(64 - bits as u32);
+        Word { head, length, is_ascii: head & (0x80 * EACH) == 0 }
+    }
+
     /// The word that begins at `at`: letters, digits, and everything outside ASCII. Of length 0: there is none.
     #[inline]
     pub(super) fn at(text: &[u8], at: usize) -> Word {
