@@ -106,7 +106,10 @@ fn groups(bytes: &[u8], at: usize) -> Range<usize> {
     if before.is_some_and(|byte| byte.is_ascii_alphanumeric()) {
         return at..at;
     }
-    let size = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    /// Longer than any group.
+    const LONG: usize = 9;
+    let digits = bytes.get(at..).unwrap_or_default().iter().take(LONG);
+    let size = digits.take_while(|byte| byte.is_ascii_hexdigit()).count();
     if size != 2 && size != 8 {
         return at..at;
     }

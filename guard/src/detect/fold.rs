@@ -82,8 +82,7 @@ pub(super) fn fold(text: &str, letters: Letters, known: &mut Known) -> Folded {
     // What stays as it is, is copied in pieces: bytes before `copied` are in `folded`.
     let (mut copied, mut at) = (0, 0);
     loop {
-        let rest = bytes.get(at..).unwrap_or_default();
-        at += rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        at += ascii_bytes(bytes.get(at..).unwrap_or_default());
         let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
         let from = at..at + character.len_utf8();
         at = from.end;
@@ -110,6 +109,14 @@ pub(super) fn fold(text: &str, letters: Letters, known: &mut Known) -> Folded {
     }
     folded.mapped.copy(text.get(copied..).unwrap_or_default(), copied);
     folded
+}
+
+/// Bytes before the first that is not ASCII.
+fn ascii_bytes(bytes: &[u8]) -> usize {
+    const CHUNK: usize = 16;
+    let (chunks, _) = bytes.as_chunks::<CHUNK>();
+    let whole = chunks.iter().take_while(|chunk| chunk.is_ascii()).count() * CHUNK;
+    whole + bytes.get(whole..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 impl Folded {

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr_iter;
+
 use super::mapped::Mapped;
 
 /// Fewer hidden characters than that are no text: a selector or two belong to an emoji.
@@ -20,13 +22,17 @@ pub(super) struct Hidden {
 
 /// All hidden text.
 pub(super) fn find(text: &str) -> Vec<Hidden> {
-    // Tags and selectors begin with F3 A0 or EF B8, direction overrides with E2 80: no such byte, no search.
-    if !text.as_bytes().windows(2).any(|pair| matches!(pair, [0xf3, 0xa0] | [0xef, 0xb8] | [0xe2, 0x80])) {
-        return Vec::new();
-    }
+    let bytes = text.as_bytes();
+    // Tags begin with F3 A0, selectors with that or EF B8: no such byte, no search.
+    let holds = |first, second| memchr_iter(first, bytes).any(|at| bytes.get(at + 1) == Some(&second));
+    let has_tags = holds(0xf3, 0xa0);
     let mut found = Vec::new();
-    found.extend(runs(text, "hidden.tags", tag));
-    found.extend(runs(text, "hidden.selectors", selector));
+    if has_tags {
+        found.extend(runs(text, "hidden.tags", tag));
+    }
+    if has_tags || holds(0xef, 0xb8) {
+        found.extend(runs(text, "hidden.selectors", selector));
+    }
     found.extend(reversed(text));
     found
 }

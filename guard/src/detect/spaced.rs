@@ -13,11 +13,8 @@ pub(super) fn join(text: &str, pieces: &[Range<usize>]) -> Option<Mapped> {
     for piece in pieces {
         let bytes = text.as_bytes().get(..piece.end).unwrap_or_default();
         let mut at = piece.start;
-        while at < bytes.len() {
-            if !is_spaced(bytes, at) {
-                at += 1;
-                continue;
-            }
+        while let Some(found) = next(bytes, at) {
+            at = found;
             let (start, end) = run(bytes, at, piece.start);
             if letters(bytes.get(start..end).unwrap_or_default()) >= LETTERS_MIN {
                 out.put("\n\n", start..start);
@@ -37,13 +34,30 @@ fn is_gap(byte: Option<&u8>) -> bool {
     byte.is_some_and(|byte| matches!(byte, b' ' | b'.' | b'-' | b'_' | b'*' | b'|' | b'+' | b'/'))
 }
 
-/// Whether letters and separators alternate from here.
-fn is_spaced(bytes: &[u8], at: usize) -> bool {
-    let here = [at, at + 1, at + 2, at + 3].map(|at| (is_letter(bytes.get(at)), is_gap(bytes.get(at))));
-    matches!(
-        here,
-        [(true, _), (_, true), (true, _), (_, true)] | [(_, true), (true, _), (_, true), (true, _)]
-    )
+/// The next place from which letters and separators alternate, four of them.
+fn next(bytes: &[u8], from: usize) -> Option<usize> {
+    const LETTER: u8 = 1;
+    const GAP: u8 = 2;
+    let (mut row, mut last) = (0, 0);
+    for (at, byte) in bytes.iter().enumerate().skip(from) {
+        let kind = if byte.is_ascii_alphanumeric() {
+            LETTER
+        } else if is_gap(Some(byte)) {
+            GAP
+        } else {
+            0
+        };
+        row = match kind | last {
+            _ if kind == 0 => 0,
+            3 => row + 1,
+            _ => 1,
+        };
+        if row == 4 {
+            return Some(at - 3);
+        }
+        last = kind;
+    }
+    None
 }
 
 /// How far the letters stand apart, both ways: between two of them there are one to four separators, or

@@ -2,6 +2,7 @@
 //!
 //! Works on the sentences that hold such a mark: what is not wrapped is not read twice.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memchr;
@@ -61,6 +62,9 @@ pub(super) fn is_escape(text: &[u8], at: usize) -> bool {
     }
 }
 
+/// What stands for a mark, and how long the mark is.
+type Taken = (Cow<'static, str>, usize);
+
 /// Whether anything that is taken off begins with this byte.
 fn may_wrap(byte: &u8) -> bool {
     matches!(Class::of(*byte), Class::Emphasis | Class::Escape)
@@ -113,17 +117,19 @@ impl Unwrapping<'_> {
     }
 
     /// A run of marks that touches a word.
-    fn emphasis(&self, mark: u8) -> Option<(String, usize)> {
+    fn emphasis(&self, mark: u8) -> Option<Taken> {
+        /// Marks of a longer run are a line across the page. Counting all of them at each would be quadratic.
+        const RUN_MAX: usize = 3;
         let bytes = self.text.as_bytes();
-        let length = bytes.get(self.at..)?.iter().take_while(|byte| **byte == mark).count();
+        let length = bytes.get(self.at..)?.iter().take(RUN_MAX + 1).take_while(|byte| **byte == mark).count();
         let is_word = |at: Option<usize>| {
             at.and_then(|at| bytes.get(at))
                 .is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
         };
         let (before, after) = (is_word(self.at.checked_sub(1)), is_word(Some(self.at + length)));
-        let is_emphasis = length <= 3 && if mark == b'_' { before != after } else { before || after };
+        let is_emphasis = length <= RUN_MAX && if mark == b'_' { before != after } else { before || after };
         // A mark that only punctuation touches on its other side: `**word,**`.
-        let closes = length <= 3
+        let closes = length <= RUN_MAX
             && mark != b'_'
             && self
                 .at
@@ -133,7 +139,7 @@ impl Unwrapping<'_> {
             && bytes
                 .get(self.at + length)
                 .is_none_or(|byte| byte.is_ascii_whitespace() || byte.is_ascii_punctuation());
-        let opens = length <= 3
+        let opens = length <= RUN_MAX
             && mark != b'_'
             && bytes.get(self.at + length).is_some_and(|byte| matches!(byte, b'\'' | b'"' | b'(' | b'['))
             && self
@@ -141,11 +147,25 @@ impl Unwrapping<'_> {
                 .checked_sub(1)
                 .and_then(|at| bytes.get(at))
                 .is_none_or(|byte| byte.is_ascii_whitespace());
-        (is_emphasis || closes || opens).then(|| (String::new(), length))
+        (is_emphasis || closes || opens).then_some(("".into(), length))
     }
 }
 
-fn entity(text: &str) -> Option<(String, usize)> {
+/// The character: of ASCII without a text of its own.
+fn one(character: char) -> Cow<'static, str> {
+    const ASCII: &str = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\
+        \x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\
+        \x20\x21\x22\x23\x24\x25\x26\x27\x28\x29\x2a\x2b\x2c\x2d\x2e\x2f\
+        \x30\x31\x32\x33\x34\x35\x36\x37\x38\x39\x3a\x3b\x3c\x3d\x3e\x3f\
+        \x40\x41\x42\x43\x44\x45\x46\x47\x48\x49\x4a\x4b\x4c\x4d\x4e\x4f\
+        \x50\x51\x52\x53\x54\x55\x56\x57\x58\x59\x5a\x5b\x5c\x5d\x5e\x5f\
+        \x60\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\
+        \x70\x71\x72\x73\x74\x75\x76\x77\x78\x79\x7a\x7b\x7c\x7d\x7e\x7f";
+    let at = character as usize;
+    ASCII.get(at..at + 1).map_or_else(|| character.to_string().into(), Cow::Borrowed)
+}
+
+fn entity(text: &str) -> Option<Taken> {
     /// The longest entity that is read, without `&` and `;`.
     const NAME_BYTES_MAX: usize = 10;
     let end = memchr(b';', text.as_bytes().get(1..text.len().min(NAME_BYTES_MAX + 2))?)? + 1;
@@ -170,11 +190,11 @@ fn entity(text: &str) -> Option<(String, usize)> {
             _ => None,
         },
     }?;
-    Some((character.to_string(), end + 1))
+    Some((one(character), end + 1))
 }
 
 /// `%49%67…`: the bytes as text, as far as they are text.
-fn hex_bytes(text: &str, mark: &str) -> Option<(String, usize)> {
+fn hex_bytes(text: &str, mark: &str) -> Option<Taken> {
     /// Bytes of one run.
     const RUN_BYTES_MAX: usize = 1 << 16;
     let mut bytes = Vec::new();
@@ -191,11 +211,11 @@ fn hex_bytes(text: &str, mark: &str) -> Option<(String, usize)> {
     let decoded = std::str::from_utf8(bytes.get(..valid)?).ok()?;
     let is_text =
         !decoded.is_empty() && !decoded.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
-    is_text.then(|| (decoded.to_owned(), valid * (mark.len() + 2)))
+    is_text.then(|| (decoded.to_owned().into(), valid * (mark.len() + 2)))
 }
 
 /// `\u0049`, `\u{49}`, `\x49`, `\n`, `\"`.
-fn escape(text: &str) -> Option<(String, usize)> {
+fn escape(text: &str) -> Option<Taken> {
     let kind = text.as_bytes().get(1)?;
     let hex =
         |from: usize, to: usize| text.get(from..to).and_then(|digits| u32::from_str_radix(digits, 16).ok());
@@ -224,11 +244,11 @@ fn escape(text: &str) -> Option<(String, usize)> {
         _ => return None,
     };
     let character = char::from_u32(code).filter(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t'))?;
-    Some((character.to_string(), length))
+    Some((one(character), length))
 }
 
 /// A tag, or the beginning or the end of a comment.
-fn tag(text: &str) -> Option<(String, usize)> {
+fn tag(text: &str) -> Option<Taken> {
     if text.starts_with("<!--") {
         return Some(("\n\n".into(), 4));
     }
@@ -242,8 +262,8 @@ fn tag(text: &str) -> Option<(String, usize)> {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return None;
     }
-    let name: String =
-        name.chars().take_while(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
-    let piece = if INLINE.contains(&name.as_str()) { "" } else { "\n" };
+    let length = name.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let name = name.get(..length).unwrap_or_default();
+    let piece = if INLINE.iter().any(|inline| inline.eq_ignore_ascii_case(name)) { "" } else { "\n" };
     Some((piece.into(), end + 1))
 }
