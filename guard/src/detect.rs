@@ -37,6 +37,7 @@ mod lexicon;
 mod listing;
 mod mapped;
 mod passage;
+mod phrase;
 mod readings;
 mod search;
 mod sentence;

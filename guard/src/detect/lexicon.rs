@@ -7,6 +7,8 @@
 //! A word ends in `*` when any ending may follow, in `:` when a colon must. Case does not matter, nor do marks on
 //! Latin letters (`é` is written `e`).
 
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Hir, HirKind};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::Kind;
@@ -80,19 +82,63 @@ pub(super) enum Texts {
 
 /// The expression that a pattern stands for, and the lists that must be present.
 pub(super) fn expand(language: &Language, pattern: &str) -> Result<(String, Vec<&'static str>), String> {
-    let mut expansion =
-        Expansion { language, out: String::with_capacity(pattern.len() * 8), needs: Vec::new() };
+    let mut expansion = Expansion::new(language, pattern);
     expansion.add(pattern, 0)?;
     Ok((expansion.out, expansion.needs))
+}
+
+/// Between the name of a list and a number in the name of its group.
+const NUMBER: &str = "__";
+
+/// The lists of which a word stands in whatever fits the pattern.
+///
+/// Not all that must be present: a pattern may have a branch without them.
+pub(super) fn firm(language: &Language, pattern: &str) -> Vec<String> {
+    let mut parser = ParserBuilder::new().unicode(false).utf8(false).build();
+    let hir = expand_named(language, pattern).ok().and_then(|named| parser.parse(&named).ok());
+    hir.map_or(Vec::new(), |hir| always(&hir))
+}
+
+/// The lists whose groups take part in every match.
+fn always(hir: &Hir) -> Vec<String> {
+    match hir.kind() {
+        HirKind::Capture(group) => {
+            let mut lists = always(&group.sub);
+            lists.extend(group.name.as_deref().and_then(|name| Some(name.rsplit_once(NUMBER)?.0.to_owned())));
+            lists
+        }
+        HirKind::Concat(parts) => parts.iter().flat_map(always).collect(),
+        HirKind::Repetition(part) if part.min > 0 => always(&part.sub),
+        HirKind::Alternation(branches) => {
+            let mut branches = branches.iter().map(always);
+            let first = branches.next().unwrap_or_default();
+            branches.fold(first, |all, branch| all.into_iter().filter(|list| branch.contains(list)).collect())
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The pattern with each list a group of its name.
+fn expand_named(language: &Language, pattern: &str) -> Result<String, String> {
+    let mut expansion = Expansion { named: Some(0), ..Expansion::new(language, pattern) };
+    expansion.add(pattern, 0)?;
+    Ok(expansion.out)
 }
 
 struct Expansion<'a> {
     language: &'a Language,
     out: String,
     needs: Vec<&'static str>,
+    /// Lists are groups of their names; how many there were.
+    named: Option<usize>,
 }
 
-impl Expansion<'_> {
+impl<'a> Expansion<'a> {
+    fn new(language: &'a Language, pattern: &str) -> Expansion<'a> {
+        let out = String::with_capacity(pattern.len() * 8);
+        Expansion { language, out, needs: Vec::new(), named: None }
+    }
+
     fn add(&mut self, pattern: &str, depth: usize) -> Result<(), String> {
         /// Parts may name parts.
         const DEPTH_MAX: usize = 3;
@@ -151,6 +197,11 @@ impl Expansion<'_> {
         if is_silent {
             return Ok(());
         }
+        if let Some(count) = &mut self.named {
+            *count += 1;
+            self.out.push_str(&format!("(?P<{name}{NUMBER}{count}>x)"));
+            return Ok(());
+        }
         self.out.push_str(&alternation(self.language.script, words)?);
         Ok(())
     }
@@ -197,10 +248,27 @@ fn expression(script: Script, word: &str) -> String {
 /// Words that nearly every sentence holds: by them none is known.
 const COMMON: [&str; 8] = ["from", "this", "that", "with", "your", "what", "have", "will"];
 
+fn parts(word: &str) -> impl Iterator<Item = &str> {
+    word.split(|c: char| !c.is_alphanumeric() && c != '*')
+}
+
+/// Where the part begins by which a word is known; for words in ASCII.
+pub(super) fn known_at(word: &str) -> usize {
+    let mut at = 0;
+    let places = parts(word).map(|part| {
+        let start = at;
+        at += part.len() + 1;
+        (start, part)
+    });
+    places.max_by_key(|(_, part)| weight(part)).map_or(0, |(start, _)| start)
+}
+
+fn weight(part: &str) -> (bool, usize) {
+    (!COMMON.contains(&part), part.trim_end_matches('*').len())
+}
+
 /// The part of a word by which a sentence that may hold it is known, in lower case, and whether it is only a stem.
 pub(super) fn part(word: &str) -> (String, bool) {
-    let parts = word.split(|c: char| !c.is_alphanumeric() && c != '*');
-    let weight = |part: &&str| (!COMMON.contains(part), part.trim_end_matches('*').len());
-    let part = parts.max_by_key(weight).unwrap_or(word);
+    let part = parts(word).max_by_key(|part| weight(part)).unwrap_or(word);
     (part.trim_end_matches('*').to_lowercase(), part.ends_with('*'))
 }

@@ -119,8 +119,9 @@ impl Search {
     }
 
     fn words(&mut self, view: &View<'_>, leads: &mut Leads) {
-        for sentence in Sentences::new(view.text) {
-            self.close(view, sentence, leads);
+        let mut sentences = Sentences::new(view.text);
+        while let Some(sentence) = sentences.next() {
+            self.close(view, sentence, sentences.seen(), leads);
             if !self.is_complete {
                 return;
             }
@@ -138,17 +139,17 @@ impl Search {
         let mut seen: Words = 0;
         for hit in words.find_overlapping_iter(bytes) {
             if hit.end() > current.end {
-                self.rules(view, current.clone(), seen);
+                self.rules(view, current.clone(), seen, None);
                 current = sentence::around(bytes, hit.start().max(current.end), current.end);
                 seen = 0;
             }
             seen |= TABLES.unspaced_lists.get(hit.pattern().as_usize()).copied().unwrap_or(0);
         }
-        self.rules(view, current, seen);
+        self.rules(view, current, seen, None);
     }
 
     #[inline]
-    fn close(&mut self, view: &View<'_>, found: Sentence, leads: &mut Leads) {
+    fn close(&mut self, view: &View<'_>, found: Sentence, seen: &[usize], leads: &mut Leads) {
         let at = found.at;
         if found.is_foreign && view.scripts == Scripts::All {
             return extend(&mut leads.foreign, &at);
@@ -164,15 +165,16 @@ impl Search {
         if found.is_long || found.has_groups {
             extend(&mut leads.encoded, &at);
         }
-        let was_tried = self.rules(view, at.clone(), found.words);
+        let was_tried = self.rules(view, at.clone(), found.words, Some(seen).filter(|_| !found.is_foreign));
         if found.has_escapes || found.has_marks && was_tried {
             extend(&mut leads.wrapped, &at);
         }
     }
 
-    /// Shows the sentence to the rules whose words it holds; whether there was one, and it did not fit.
-    fn rules(&mut self, view: &View<'_>, at: Range<usize>, words: Words) -> bool {
-        let mut was_tried = false;
+    /// Shows the sentence to the rules whose words it holds; whether there was one, and it did not fit. Where the
+    /// places of the words are given, an expression runs only if the phrases stand there in full.
+    fn rules(&mut self, view: &View<'_>, at: Range<usize>, words: Words, seen: Option<&[usize]>) -> bool {
+        let (mut was_tried, mut standing) = (false, None);
         if words == 0 {
             return was_tried;
         }
@@ -185,6 +187,14 @@ impl Search {
                 return was_tried;
             }
             was_tried = true;
+            if let Some(seen) = seen {
+                let places = || seen.iter().map(|place| place - at.start);
+                let standing =
+                    *standing.get_or_insert_with(|| TABLES.phrases.lists(sentence.as_bytes(), places()));
+                if ready.firm() & !standing != 0 {
+                    continue;
+                }
+            }
             if let Some(found) = passage::found(ready, sentence) {
                 let span = passage::quote(sentence, found);
                 let span = (view.original)(at.start + span.start..at.start + span.end);

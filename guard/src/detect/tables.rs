@@ -7,7 +7,8 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::languages::LANGUAGES;
 use super::lexicon::{self, Language, Rule, Script, Texts};
-use super::vocabulary::{STEM_BYTES, Vocabulary};
+use super::phrase::Phrases;
+use super::vocabulary::{STEM_BYTES, Vocabulary, Word};
 use super::{Looking, cipher};
 
 /// Which lists have a word in a sentence: a bit each.
@@ -27,6 +28,7 @@ const RULES_MAX: usize = 256;
 pub(super) struct Tables {
     /// The words of languages that are written with spaces.
     pub(super) vocabulary: Vocabulary,
+    pub(super) phrases: Phrases,
     /// The words of the others, and which lists each stands in. `None`: could not be built; then a text in such a
     /// language counts as not read.
     pub(super) unspaced: Option<AhoCorasick>,
@@ -89,6 +91,10 @@ pub(super) struct Ready {
     pub(super) rule: &'static Rule,
     pub(super) script: Script,
     needs: Words,
+    language: &'static Language,
+    /// The lists that it needs, by name.
+    lists: Vec<(&'static str, Words)>,
+    firm: OnceLock<Words>,
     pattern: Expression,
     unless: Option<Expression>,
 }
@@ -101,6 +107,17 @@ struct Expression {
 }
 
 impl Ready {
+    /// The lists of which a word stands in every sentence that fits: found out when a sentence first asks.
+    pub(super) fn firm(&self) -> Words {
+        *self.firm.get_or_init(|| {
+            let firm = lexicon::firm(self.language, self.rule.pattern);
+            self.lists
+                .iter()
+                .filter(|(list, _)| firm.iter().any(|firm| firm == list))
+                .fold(0, |all, list| all | list.1)
+        })
+    }
+
     pub(super) fn counts(&self, looking: Looking) -> bool {
         match self.rule.texts {
             Texts::All => true,
@@ -162,7 +179,17 @@ pub(super) fn build() -> (Tables, Vec<String>) {
         building.wrong.push(format!("{} rules, at most {RULES_MAX}", building.rules.len()));
     }
     let by_list = by_list(&building.rules);
-    (Tables { vocabulary, unspaced, unspaced_lists, rules: building.rules, by_list }, building.wrong)
+    (
+        Tables {
+            vocabulary,
+            phrases: building.phrases,
+            unspaced,
+            unspaced_lists,
+            rules: building.rules,
+            by_list,
+        },
+        building.wrong,
+    )
 }
 
 #[derive(Default)]
@@ -171,6 +198,7 @@ struct Building {
     lists: Vec<&'static str>,
     /// A word, whether it is only a stem, and its lists.
     words: Vec<(String, bool, Words)>,
+    phrases: Phrases,
     unspaced: Vec<(String, Words)>,
     rules: Vec<Ready>,
     wrong: Vec<String>,
@@ -192,16 +220,23 @@ impl Building {
         }
     }
 
-    fn rule(&mut self, language: &Language, rule: &'static Rule, own: Words) -> Result<Ready, String> {
+    fn rule(
+        &mut self,
+        language: &'static Language,
+        rule: &'static Rule,
+        own: Words,
+    ) -> Result<Ready, String> {
         let script = language.script;
         let (pattern, lists) = lexicon::expand(language, rule.pattern)?;
-        let mut needs = 0;
+        let (mut needs, mut named) = (0, Vec::new());
         for list in lists {
             let known = self.lists.iter().position(|known| *known == list);
             if known.is_none() {
                 self.lists.push(list);
             }
-            needs |= bit_of(known.unwrap_or(self.lists.len() - 1));
+            let bit = bit_of(known.unwrap_or(self.lists.len() - 1));
+            named.push((list, bit));
+            needs |= bit;
         }
         if needs == 0 {
             return Err("a rule without a list would read every sentence".into());
@@ -209,7 +244,9 @@ impl Building {
         let unless = rule.unless.map(|unless| lexicon::expand(language, unless)).transpose()?;
         let expression = |text: String| Expression { text, script, compiled: OnceLock::new() };
         let unless = unless.map(|(unless, _)| expression(unless));
-        Ok(Ready { rule, script, needs: needs | own, pattern: expression(pattern), unless })
+        let pattern = expression(pattern);
+        let (needs, firm) = (needs | own, OnceLock::new());
+        Ok(Ready { rule, script, needs, language, lists: named, firm, pattern, unless })
     }
 
     fn word(&mut self, script: Script, word: &str, bit: Words) {
@@ -222,6 +259,7 @@ impl Building {
         if is_stem && part.len() < bytes {
             self.wrong.push(format!("`{word}`: a stem has at least {bytes} bytes"));
         }
+        self.phrases.add(Word::at(part.as_bytes(), 0).key(is_stem), script, word, bit);
         self.words.push((part, is_stem, bit));
     }
 }

@@ -80,6 +80,16 @@ impl Word {
         Word { head, length: end - at, is_ascii: bits & (0x80 * EACH) == 0 }
     }
 
+    /// By which it is known as a word of a list, or as a stem.
+    pub(super) fn key(self, is_stem: bool) -> u64 {
+        if is_stem { self.stem().unwrap_or(self.whole()) } else { self.whole() }
+    }
+
+    /// The keys of what it may be.
+    pub(super) fn keys(self) -> [Option<u64>; 2] {
+        [Some(self.whole()), self.stem()]
+    }
+
     #[inline]
     fn whole(self) -> u64 {
         mix(self.head, self.length.min(255) as u64)
@@ -133,7 +143,7 @@ impl Vocabulary {
             if let Some(bits) = made.beginnings.get_mut(beginning as usize / 64 % FILTER_WORDS) {
                 *bits |= 1 << (beginning % 64);
             }
-            made.add(if *is_stem { word.stem().unwrap_or(word.whole()) } else { word.whole() }, *lists);
+            made.add(word.key(*is_stem), *lists);
         }
         made
     }

@@ -100,6 +100,8 @@ pub(super) struct Sentences<'a> {
     /// Of the byte before the block.
     before: Before,
     open: Open,
+    /// Where the words of lists stand in the sentence.
+    seen: Vec<usize>,
     is_done: bool,
 }
 
@@ -129,8 +131,14 @@ impl<'a> Sentences<'a> {
             read: 0,
             before: Before::default(),
             open: Open::default(),
+            seen: Vec::new(),
             is_done: false,
         }
+    }
+
+    /// Where the words of lists stand in the sentence that was last given.
+    pub(super) fn seen(&self) -> &[usize] {
+        &self.seen
     }
 
     /// The places of this block that have not been read, as far as `end`.
@@ -178,7 +186,11 @@ impl<'a> Sentences<'a> {
             } else {
                 Word::of(self.text, at, length as usize)
             };
-            self.open.word(found, self.vocabulary.lists(found));
+            let lists = self.vocabulary.lists(found);
+            self.open.word(found, lists);
+            if lists != 0 {
+                self.seen.push(at);
+            }
             let until = at + found.length;
             if until - self.open.start > SENTENCE_BYTES_MAX {
                 self.others((until - self.base).min(BLOCK_BYTES));
@@ -238,6 +250,7 @@ impl Iterator for Sentences<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Sentence> {
+        self.seen.clear();
         while self.base < self.text.len() {
             let end = self.next_end();
             if let Until::Cut(at) = self.words(end.unwrap_or(BLOCK_BYTES)) {

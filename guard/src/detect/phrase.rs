@@ -1,0 +1,141 @@
+//! Whether a word of a list stands in a sentence in full.
+//!
+//! The pass over a text knows a word by its beginning, and a phrase by the longest of its words: `now` may be `from now
+//! on`, `instr` may be `instruction`. That is enough to say which rules a sentence is read by, and too little to run
+//! their expressions: most of such a sentence's words turn out to be others. So the phrase is compared where its word
+//! was seen, by the same letters as the expression would.
+
+use std::collections::HashMap;
+
+use super::lexicon::{self, Script};
+use super::tables::Words;
+use super::vocabulary::Word;
+
+/// The phrases of all lists, by the keys of the words by which they are known.
+#[derive(Debug, Default)]
+pub(super) struct Phrases(HashMap<u64, Vec<Phrase>>);
+
+#[derive(Debug)]
+struct Phrase {
+    lists: Words,
+    /// `None`: it is not compared, and counts as standing wherever its word does.
+    literal: Option<Literal>,
+}
+
+/// A phrase as its expression has it: `\b`, the text with white space for a space, and the ending.
+#[derive(Debug)]
+struct Literal {
+    text: String,
+    /// Where the word begins by which it is known.
+    known_at: usize,
+    ending: Ending,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Any,
+    Colon,
+    Word,
+}
+
+impl Phrases {
+    pub(super) fn add(&mut self, key: u64, script: Script, word: &str, lists: Words) {
+        let literal = Some(word).filter(|_| script == Script::Latin).and_then(Literal::new);
+        self.0.entry(key).or_default().push(Phrase { lists, literal });
+    }
+
+    /// The lists of which a phrase stands in the sentence, whose words were seen at these places. Of a sentence that is
+    /// all ASCII: elsewhere a letter that is not is no letter to a Latin expression, and a word may begin behind it.
+    pub(super) fn lists(&self, sentence: &[u8], seen: impl Iterator<Item = usize>) -> Words {
+        let mut lists = 0;
+        for at in seen {
+            for key in Word::at(sentence, at).keys().into_iter().flatten() {
+                for phrase in self.0.get(&key).into_iter().flatten() {
+                    if phrase.lists & !lists != 0 && phrase.stands(sentence, at) {
+                        lists |= phrase.lists;
+                    }
+                }
+            }
+        }
+        lists
+    }
+}
+
+impl Phrase {
+    fn stands(&self, sentence: &[u8], at: usize) -> bool {
+        self.literal.as_ref().is_none_or(|literal| literal.stands(sentence, at))
+    }
+}
+
+impl Literal {
+    fn new(word: &str) -> Option<Literal> {
+        let text = word.trim_end_matches([':', '*']);
+        let ending = match word.get(text.len()..)? {
+            "" => Ending::Word,
+            "*" => Ending::Any,
+            ":" => Ending::Colon,
+            _ => return None,
+        };
+        let is_plain = text.is_ascii() && !text.contains(['*', ':']) && !text.contains("  ");
+        let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if !is_plain || !is_word(text.as_bytes().first()) || !is_word(text.as_bytes().last()) {
+            return None;
+        }
+        Some(Literal { text: text.to_owned(), known_at: lexicon::known_at(word), ending })
+    }
+
+    /// Whether it stands in the sentence, the word by which it is known at `at`.
+    fn stands(&self, sentence: &[u8], at: usize) -> bool {
+        let Some((before, from)) = self.text.as_bytes().split_at_checked(self.known_at) else { return true };
+        let Some(rest) = sentence.get(at..).and_then(|rest| skip(rest.iter(), from.iter())) else {
+            return false;
+        };
+        let lead = sentence.get(..at).unwrap_or_default();
+        let Some(lead) = skip(lead.iter().rev(), before.iter().rev()) else { return false };
+        let is_word =
+            |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        !is_word(lead.clone().next()) && ends(rest.as_slice(), self.ending, is_word)
+    }
+}
+
+fn ends(rest: &[u8], ending: Ending, is_word: impl Fn(Option<&u8>) -> bool) -> bool {
+    /// White space before a colon, as `lexicon` has it.
+    const SPACES_MAX: usize = 3;
+    match ending {
+        Ending::Any => true,
+        Ending::Word => !is_word(rest.first()),
+        Ending::Colon => {
+            let spaces = rest.iter().take(SPACES_MAX).take_while(|byte| is_space(byte)).count();
+            rest.get(spaces) == Some(&b':')
+        }
+    }
+}
+
+/// What is left of the text behind the piece, one byte of which is white space for a space.
+fn skip<'a, T>(mut text: T, piece: impl Iterator<Item = &'a u8>) -> Option<T>
+where
+    T: Iterator<Item = &'a u8> + Clone,
+{
+    for expected in piece {
+        let byte = text.next()?;
+        if *expected != b' ' {
+            if !byte.eq_ignore_ascii_case(expected) {
+                return None;
+            }
+            continue;
+        }
+        if !is_space(byte) {
+            return None;
+        }
+        let mut ahead = text.clone();
+        while ahead.next().is_some_and(is_space) {
+            text.next();
+        }
+    }
+    Some(text)
+}
+
+/// What `\s` is to an expression over bytes.
+fn is_space(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
