@@ -5,9 +5,10 @@
 //! the readings behind which such a sentence may hide (see [`Reading`]). Each [`Passage`] is a span of the
 //! original text, whatever reading it was found in.
 //!
-//! How it works: one pass looks for the words of all languages (`languages/`, a table each); a sentence is read
-//! by the rules whose words it holds, and by no other. So ordinary text costs the one pass, and the worst text a
-//! fixed number of them: [`Scan::is_complete`] says when the budget ended before the text did.
+//! How it works: one pass over blocks of 64 bytes looks for the words of all languages (`languages/`, a table each); a
+//! sentence is read by the rules whose words it holds, and by no other, and of these only by the ones whose phrases
+//! stand in it in full. So ordinary text costs the one pass, and the worst text a fixed number of them:
+//! [`Scan::is_complete`] says when the budget ended before the text did.
 //!
 //! # Limits
 //!
@@ -30,6 +31,7 @@ mod blocks;
 mod cipher;
 mod class;
 mod encoded;
+mod firm;
 mod fold;
 mod hidden;
 mod languages;

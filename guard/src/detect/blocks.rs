@@ -1,5 +1,6 @@
 //! What the bytes of a text are, sixty-four at a time: a bit each.
 
+#[cfg(any(test, not(target_arch = "x86_64")))]
 use super::class::Class;
 
 pub(super) const BLOCK_BYTES: usize = 64;
@@ -73,6 +74,43 @@ impl Block {
     }
 }
 
+/// The places of a text at which marks stand: emphasis, and bytes with which a tag, an entity or an escape may begin.
+#[derive(Debug)]
+pub(super) struct Marks<'a> {
+    text: &'a [u8],
+    /// Where the block begins whose bits these are.
+    base: usize,
+    bits: u64,
+}
+
+impl<'a> Marks<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Marks<'a> {
+        let mut marks = Marks { text, base: 0, bits: 0 };
+        marks.load(0);
+        marks
+    }
+
+    fn load(&mut self, base: usize) {
+        let block = Block::at(self.text, base);
+        (self.base, self.bits) = (base, block.emphasis | block.escape);
+    }
+
+    /// The first that is not before `from`, which never goes back.
+    pub(super) fn next(&mut self, from: usize) -> Option<usize> {
+        if from >= self.base + BLOCK_BYTES {
+            self.load(from);
+        }
+        self.bits &= u64::MAX << from.saturating_sub(self.base);
+        while self.bits == 0 {
+            if self.base + BLOCK_BYTES >= self.text.len() {
+                return None;
+            }
+            self.load(self.base + BLOCK_BYTES);
+        }
+        Some(self.base + self.bits.trailing_zeros() as usize)
+    }
+}
+
 /// Sixteen bytes at a time: SSE2 is part of every x86-64.
 #[cfg(target_arch = "x86_64")]
 mod lanes {
@@ -135,7 +173,8 @@ mod lanes {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{BLOCK_BYTES, Block};
+    use super::{BLOCK_BYTES, Block, Marks};
+    use crate::detect::class::Class;
 
     #[test]
     fn every_byte_means_in_a_block_what_its_class_says() {
@@ -146,6 +185,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_mark_is_come_by(text in "[a*&\u{e9}]{0,200}", steps in proptest::collection::vec(0_usize..90, 1..9)) {
+            let is_mark = |byte: &u8| matches!(Class::of(*byte), Class::Emphasis | Class::Escape);
+            let (mut marks, mut from) = (Marks::new(text.as_bytes()), 0);
+            for step in steps {
+                from += step;
+                let rest = text.as_bytes().get(from..).unwrap_or_default();
+                prop_assert_eq!(marks.next(from), rest.iter().position(is_mark).map(|at| from + at));
+            }
+        }
+
         #[test]
         fn a_block_is_what_its_bytes_are(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
             let mut block = [0; BLOCK_BYTES];

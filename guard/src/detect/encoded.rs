@@ -13,6 +13,8 @@ use super::Reading;
 
 /// A shorter run says nothing.
 const RUN_BYTES_MIN: usize = 20;
+/// The beginning of a run that is decoded first.
+const HEAD_BYTES: usize = RUN_BYTES_MIN + 4;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -44,8 +46,21 @@ pub(super) fn find(text: &str, pieces: &[Range<usize>]) -> Vec<Decoded> {
 }
 
 fn is_code(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
+    CODES.get(usize::from(byte)).copied().unwrap_or(false)
 }
+
+/// Looked up, for it is asked of every byte of a run.
+const CODES: [bool; 256] = {
+    let (mut codes, mut at) = ([false; 256], 0);
+    while at < 256 {
+        #[expect(clippy::indexing_slicing, reason = "checked by the compiler")]
+        {
+            codes[at] = matches!(at as u8, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'+' | b'/' | b'-' | b'_' | b'=');
+        }
+        at += 1;
+    }
+    codes
+};
 
 /// The next long run of such characters, or of groups of digits (`49 67`, `01001001 01100111`).
 fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
@@ -132,7 +147,8 @@ fn groups(bytes: &[u8], at: usize) -> Range<usize> {
 
 fn decode(text: &str, run: Range<usize>) -> Option<Decoded> {
     let piece = text.get(run.clone())?;
-    let code: String = piece.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+    // A blob is known by its beginning.
+    let head: String = piece.chars().filter(|c| !c.is_ascii_whitespace()).take(HEAD_BYTES).collect();
     let is_grouped = piece.contains(' ');
     let tries: [(Reading, Decoder); 4] = [
         (Reading::Binary, binary),
@@ -144,13 +160,12 @@ fn decode(text: &str, run: Range<usize>) -> Option<Decoded> {
         .into_iter()
         .filter(|(reading, _)| !is_grouped || matches!(reading, Reading::Binary | Reading::Hex))
         .find_map(|(reading, decoder)| {
-            // A blob is known by its beginning.
-            let head = code.get(..code.len().min(RUN_BYTES_MIN + 4))?;
-            let head = decoder(head)?;
+            let head = decoder(&head)?;
             let valid = std::str::from_utf8(&head).map_or_else(|error| error.valid_up_to(), str::len);
             if valid + 4 < head.len() || !is_printable(std::str::from_utf8(head.get(..valid)?).ok()?) {
                 return None;
             }
+            let code = piece.split_ascii_whitespace().collect::<Vec<_>>().concat();
             let decoded = decoder(&code)?;
             let valid = std::str::from_utf8(&decoded).map_or_else(|error| error.valid_up_to(), str::len);
             let text = std::str::from_utf8(decoded.get(..valid)?).ok()?;

@@ -7,8 +7,6 @@
 //! A word ends in `*` when any ending may follow, in `:` when a colon must. Case does not matter, nor do marks on
 //! Latin letters (`é` is written `e`).
 
-use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Hir, HirKind};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::Kind;
@@ -88,38 +86,10 @@ pub(super) fn expand(language: &Language, pattern: &str) -> Result<(String, Vec<
 }
 
 /// Between the name of a list and a number in the name of its group.
-const NUMBER: &str = "__";
-
-/// The lists of which a word stands in whatever fits the pattern.
-///
-/// Not all that must be present: a pattern may have a branch without them.
-pub(super) fn firm(language: &Language, pattern: &str) -> Vec<String> {
-    let mut parser = ParserBuilder::new().unicode(false).utf8(false).build();
-    let hir = expand_named(language, pattern).ok().and_then(|named| parser.parse(&named).ok());
-    hir.map_or(Vec::new(), |hir| always(&hir))
-}
-
-/// The lists whose groups take part in every match.
-fn always(hir: &Hir) -> Vec<String> {
-    match hir.kind() {
-        HirKind::Capture(group) => {
-            let mut lists = always(&group.sub);
-            lists.extend(group.name.as_deref().and_then(|name| Some(name.rsplit_once(NUMBER)?.0.to_owned())));
-            lists
-        }
-        HirKind::Concat(parts) => parts.iter().flat_map(always).collect(),
-        HirKind::Repetition(part) if part.min > 0 => always(&part.sub),
-        HirKind::Alternation(branches) => {
-            let mut branches = branches.iter().map(always);
-            let first = branches.next().unwrap_or_default();
-            branches.fold(first, |all, branch| all.into_iter().filter(|list| branch.contains(list)).collect())
-        }
-        _ => Vec::new(),
-    }
-}
+pub(super) const NUMBER: &str = "__";
 
 /// The pattern with each list a group of its name.
-fn expand_named(language: &Language, pattern: &str) -> Result<String, String> {
+pub(super) fn expand_named(language: &Language, pattern: &str) -> Result<String, String> {
     let mut expansion = Expansion { named: Some(0), ..Expansion::new(language, pattern) };
     expansion.add(pattern, 0)?;
     Ok(expansion.out)

@@ -5,21 +5,40 @@
 //! their expressions: most of such a sentence's words turn out to be others. So the phrase is compared where its word
 //! was seen, by the same letters as the expression would.
 
-use std::collections::HashMap;
-
 use super::lexicon::{self, Script};
 use super::tables::Words;
-use super::vocabulary::Word;
+use super::vocabulary::{Vocabulary, Word};
 
-/// The phrases of all lists, by the keys of the words by which they are known.
-#[derive(Debug, Default)]
-pub(super) struct Phrases(HashMap<u64, Vec<Phrase>>);
-
+/// A word of a list, or several.
 #[derive(Debug)]
-struct Phrase {
+pub(super) struct Phrase {
     lists: Words,
     /// `None`: it is not compared, and counts as standing wherever its word does.
     literal: Option<Literal>,
+}
+
+/// Those of the wanted lists of which a phrase stands in the sentence, whose words were seen at these places. Of a
+/// sentence that is all ASCII: elsewhere a letter that is not is no letter to a Latin expression, and a word may begin
+/// behind it.
+pub(super) fn standing(
+    vocabulary: &Vocabulary,
+    wanted: Words,
+    sentence: &[u8],
+    seen: impl Iterator<Item = usize>,
+) -> Words {
+    let mut lists = 0;
+    for at in seen {
+        let missing = wanted & !lists;
+        if missing == 0 {
+            break;
+        }
+        for phrase in vocabulary.phrases(Word::at(sentence, at), missing) {
+            if phrase.lists & missing != 0 && phrase.stands(sentence, at) {
+                lists |= phrase.lists;
+            }
+        }
+    }
+    lists
 }
 
 /// A phrase as its expression has it: `\b`, the text with white space for a space, and the ending.
@@ -38,30 +57,11 @@ enum Ending {
     Word,
 }
 
-impl Phrases {
-    pub(super) fn add(&mut self, key: u64, script: Script, word: &str, lists: Words) {
-        let literal = Some(word).filter(|_| script == Script::Latin).and_then(Literal::new);
-        self.0.entry(key).or_default().push(Phrase { lists, literal });
-    }
-
-    /// The lists of which a phrase stands in the sentence, whose words were seen at these places. Of a sentence that is
-    /// all ASCII: elsewhere a letter that is not is no letter to a Latin expression, and a word may begin behind it.
-    pub(super) fn lists(&self, sentence: &[u8], seen: impl Iterator<Item = usize>) -> Words {
-        let mut lists = 0;
-        for at in seen {
-            for key in Word::at(sentence, at).keys().into_iter().flatten() {
-                for phrase in self.0.get(&key).into_iter().flatten() {
-                    if phrase.lists & !lists != 0 && phrase.stands(sentence, at) {
-                        lists |= phrase.lists;
-                    }
-                }
-            }
-        }
-        lists
-    }
-}
-
 impl Phrase {
+    pub(super) fn new(script: Script, word: &str, lists: Words) -> Phrase {
+        Phrase { lists, literal: Some(word).filter(|_| script == Script::Latin).and_then(Literal::new) }
+    }
+
     fn stands(&self, sentence: &[u8], at: usize) -> bool {
         self.literal.as_ref().is_none_or(|literal| literal.stands(sentence, at))
     }

@@ -8,7 +8,7 @@ use super::tables::{LEET, ROT13, TABLES, Words};
 use super::words::{Sentence, Sentences};
 use super::{
     Explained, Kind, Looking, PASSAGES_MAX, Passage, Reading, Reread, Scan, WORK_BASE, WORK_PER_BYTE,
-    passage, sentence,
+    passage, phrase, sentence,
 };
 
 /// Which languages read a text.
@@ -56,6 +56,8 @@ pub(super) struct Search {
     is_complete: bool,
     /// What characters are folded to, for each of [`Letters`].
     known: [Known; 3],
+    /// Whether expressions run only where the phrases stand in full: always, but in a test that compares.
+    asks_phrases: bool,
     /// Kept when somebody asks what was read.
     readings: Option<Vec<Reread>>,
 }
@@ -72,7 +74,16 @@ impl Search {
     pub(super) fn new(looking: Looking, bytes: usize) -> Search {
         let work = WORK_BASE.saturating_add(bytes.saturating_mul(WORK_PER_BYTE));
         let (found, known) = (Vec::new(), Default::default());
-        Search { looking, found, budget: work, work, is_complete: true, known, readings: None }
+        Search {
+            looking,
+            found,
+            budget: work,
+            work,
+            is_complete: true,
+            known,
+            asks_phrases: true,
+            readings: None,
+        }
     }
 
     /// What characters were folded to before.
@@ -83,6 +94,12 @@ impl Search {
             Letters::LatinI => latin_i,
             Letters::Own => own,
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn without_phrases(mut self) -> Search {
+        self.asks_phrases = false;
+        self
     }
 
     /// Keeps what is read.
@@ -135,6 +152,11 @@ impl Search {
             return;
         };
         let bytes = view.text.as_bytes();
+        let is_lead = |byte: &u8| TABLES.unspaced_bytes.contains(byte);
+        // Without a way out of the inner loop, which the compiler makes a vector's.
+        if !bytes.chunks(256).any(|chunk| chunk.iter().fold(false, |has, byte| has | is_lead(byte))) {
+            return;
+        }
         let mut current = 0..0;
         let mut seen: Words = 0;
         for hit in words.find_overlapping_iter(bytes) {
@@ -187,10 +209,12 @@ impl Search {
                 return was_tried;
             }
             was_tried = true;
-            if let Some(seen) = seen {
-                let places = || seen.iter().map(|place| place - at.start);
+            if self.asks_phrases && !ready.has_byte(sentence.as_bytes()) {
+                continue;
+            }
+            if let Some(seen) = seen.filter(|_| self.asks_phrases) {
                 let standing =
-                    *standing.get_or_insert_with(|| TABLES.phrases.lists(sentence.as_bytes(), places()));
+                    *standing.get_or_insert_with(|| self.standing(view, words, sentence, at.start, seen));
                 if ready.firm() & !standing != 0 {
                     continue;
                 }
@@ -203,6 +227,15 @@ impl Search {
             }
         }
         was_tried
+    }
+
+    /// The lists, of those that matter to the sentence's rules, of which a phrase stands in it.
+    fn standing(&self, view: &View<'_>, words: Words, sentence: &str, start: usize, seen: &[usize]) -> Words {
+        let rules = TABLES.candidates(words);
+        let counting =
+            rules.filter(|ready| ready.counts(self.looking) && view.scripts.includes(ready.script));
+        let wanted = counting.fold(0, |wanted, ready| wanted | ready.firm());
+        phrase::standing(&TABLES.vocabulary, wanted, sentence.as_bytes(), seen.iter().map(|at| at - start))
     }
 
     pub(super) fn add(&mut self, rule: &'static str, kind: Kind, span: Range<usize>, reading: Reading) {

@@ -31,27 +31,19 @@ fn is_letter(byte: Option<&u8>) -> bool {
 }
 
 fn is_gap(byte: Option<&u8>) -> bool {
-    byte.is_some_and(|byte| matches!(byte, b' ' | b'.' | b'-' | b'_' | b'*' | b'|' | b'+' | b'/'))
+    byte.is_some_and(|byte| gap(*byte))
+}
+
+const fn gap(byte: u8) -> bool {
+    matches!(byte, b' ' | b'.' | b'-' | b'_' | b'*' | b'|' | b'+' | b'/')
 }
 
 /// The next place from which letters and separators alternate, four of them.
 fn next(bytes: &[u8], from: usize) -> Option<usize> {
-    const LETTER: u8 = 1;
-    const GAP: u8 = 2;
-    let (mut row, mut last) = (0, 0);
+    let (mut row, mut last) = (0, NEITHER);
     for (at, byte) in bytes.iter().enumerate().skip(from) {
-        let kind = if byte.is_ascii_alphanumeric() {
-            LETTER
-        } else if is_gap(Some(byte)) {
-            GAP
-        } else {
-            0
-        };
-        row = match kind | last {
-            _ if kind == 0 => 0,
-            3 => row + 1,
-            _ => 1,
-        };
+        let kind = KINDS.get(usize::from(*byte)).copied().unwrap_or(NEITHER);
+        row = if kind ^ last == LETTER | GAP { row + 1 } else { 1 };
         if row == 4 {
             return Some(at - 3);
         }
@@ -59,6 +51,24 @@ fn next(bytes: &[u8], from: usize) -> Option<usize> {
     }
     None
 }
+
+/// What each byte is. The bits of a letter and a gap differ in all of these; none does from what is neither.
+const KINDS: [u8; 256] = {
+    let (mut kinds, mut at) = ([NEITHER; 256], 0);
+    while at < 256 {
+        #[expect(clippy::indexing_slicing, reason = "checked by the compiler")]
+        match at as u8 {
+            byte if byte.is_ascii_alphanumeric() => kinds[at] = LETTER,
+            byte if gap(byte) => kinds[at] = GAP,
+            _ => {}
+        }
+        at += 1;
+    }
+    kinds
+};
+const NEITHER: u8 = 4;
+const LETTER: u8 = 1;
+const GAP: u8 = 2;
 
 /// How far the letters stand apart, both ways: between two of them there are one to four separators, or
 /// punctuation.

@@ -1,14 +1,17 @@
 //! The languages' tables, made ready once.
 
+use std::ops::RangeInclusive;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
+use memchr::{memchr, memchr2, memchr3};
 use regex::bytes::{Regex, RegexBuilder};
 
+use super::firm::Firm;
 use super::languages::LANGUAGES;
 use super::lexicon::{self, Language, Rule, Script, Texts};
-use super::phrase::Phrases;
-use super::vocabulary::{STEM_BYTES, Vocabulary, Word};
+use super::phrase::Phrase;
+use super::vocabulary::{Entry, STEM_BYTES, Vocabulary};
 use super::{Looking, cipher};
 
 /// Which lists have a word in a sentence: a bit each.
@@ -28,11 +31,12 @@ const RULES_MAX: usize = 256;
 pub(super) struct Tables {
     /// The words of languages that are written with spaces.
     pub(super) vocabulary: Vocabulary,
-    pub(super) phrases: Phrases,
     /// The words of the others, and which lists each stands in. `None`: could not be built; then a text in such a
     /// language counts as not read.
     pub(super) unspaced: Option<AhoCorasick>,
     pub(super) unspaced_lists: Vec<Words>,
+    /// A text has such a byte where it has a word of these languages; else it is not searched for them.
+    pub(super) unspaced_bytes: RangeInclusive<u8>,
     rules: Vec<Ready>,
     /// For each list the rules that are looked at where it has a word: each rule at the rarest list that it needs. Most
     /// sentences are done with here.
@@ -94,9 +98,15 @@ pub(super) struct Ready {
     language: &'static Language,
     /// The lists that it needs, by name.
     lists: Vec<(&'static str, Words)>,
-    firm: OnceLock<Words>,
+    holds: OnceLock<Holds>,
     pattern: Expression,
     unless: Option<Expression>,
+}
+
+/// What every sentence holds that fits a rule.
+struct Holds {
+    lists: Words,
+    bytes: Vec<u8>,
 }
 
 /// An expression, compiled when a sentence first needs it.
@@ -107,14 +117,27 @@ struct Expression {
 }
 
 impl Ready {
-    /// The lists of which a word stands in every sentence that fits: found out when a sentence first asks.
+    /// The lists of which a word stands in every sentence that fits.
     pub(super) fn firm(&self) -> Words {
-        *self.firm.get_or_init(|| {
-            let firm = lexicon::firm(self.language, self.rule.pattern);
-            self.lists
-                .iter()
-                .filter(|(list, _)| firm.iter().any(|firm| firm == list))
-                .fold(0, |all, list| all | list.1)
+        self.holds().lists
+    }
+
+    /// Whether the sentence has one of the bytes without which none fits.
+    pub(super) fn has_byte(&self, sentence: &[u8]) -> bool {
+        match *self.holds().bytes.as_slice() {
+            [one] => memchr(one, sentence).is_some(),
+            [one, two] => memchr2(one, two, sentence).is_some(),
+            [one, two, three] => memchr3(one, two, three, sentence).is_some(),
+            _ => true,
+        }
+    }
+
+    /// Found out when a sentence first asks.
+    fn holds(&self) -> &Holds {
+        self.holds.get_or_init(|| {
+            let Firm { lists, bytes } = Firm::of(self.language, self.rule.pattern);
+            let firm = self.lists.iter().filter(|(list, _)| lists.iter().any(|firm| firm == list));
+            Holds { lists: firm.fold(0, |all, list| all | list.1), bytes }
         })
     }
 
@@ -173,32 +196,31 @@ pub(super) fn build() -> (Tables, Vec<String>) {
     }
     building.rules.sort_by_key(|ready| ready.rule.kind);
     let (unspaced, unspaced_lists): (Vec<String>, Vec<Words>) = building.unspaced.into_iter().unzip();
+    let unspaced_bytes = leads(&unspaced);
     let unspaced = AhoCorasick::new(unspaced).map_err(|error| building.wrong.push(error.to_string())).ok();
-    let vocabulary = Vocabulary::new(&building.words);
+    let vocabulary = Vocabulary::new(building.words);
     if building.rules.len() > RULES_MAX {
         building.wrong.push(format!("{} rules, at most {RULES_MAX}", building.rules.len()));
     }
     let by_list = by_list(&building.rules);
     (
-        Tables {
-            vocabulary,
-            phrases: building.phrases,
-            unspaced,
-            unspaced_lists,
-            rules: building.rules,
-            by_list,
-        },
+        Tables { vocabulary, unspaced, unspaced_lists, unspaced_bytes, rules: building.rules, by_list },
         building.wrong,
     )
+}
+
+/// Bytes of which every word has one: with which ideographs, kana and Hangul begin, as long as that is true.
+fn leads(words: &[String]) -> RangeInclusive<u8> {
+    const LEADS: RangeInclusive<u8> = 0xe3..=0xed;
+    let has_one = |word: &String| word.bytes().any(|byte| LEADS.contains(&byte));
+    if words.iter().all(has_one) { LEADS } else { 0..=u8::MAX }
 }
 
 #[derive(Default)]
 struct Building {
     /// Their names; the place is the bit. Lists of the same name share it, in whatever language.
     lists: Vec<&'static str>,
-    /// A word, whether it is only a stem, and its lists.
-    words: Vec<(String, bool, Words)>,
-    phrases: Phrases,
+    words: Vec<Entry>,
     unspaced: Vec<(String, Words)>,
     rules: Vec<Ready>,
     wrong: Vec<String>,
@@ -245,8 +267,8 @@ impl Building {
         let expression = |text: String| Expression { text, script, compiled: OnceLock::new() };
         let unless = unless.map(|(unless, _)| expression(unless));
         let pattern = expression(pattern);
-        let (needs, firm) = (needs | own, OnceLock::new());
-        Ok(Ready { rule, script, needs, language, lists: named, firm, pattern, unless })
+        let (needs, holds) = (needs | own, OnceLock::new());
+        Ok(Ready { rule, script, needs, language, lists: named, holds, pattern, unless })
     }
 
     fn word(&mut self, script: Script, word: &str, bit: Words) {
@@ -259,8 +281,8 @@ impl Building {
         if is_stem && part.len() < bytes {
             self.wrong.push(format!("`{word}`: a stem has at least {bytes} bytes"));
         }
-        self.phrases.add(Word::at(part.as_bytes(), 0).key(is_stem), script, word, bit);
-        self.words.push((part, is_stem, bit));
+        let phrase = Phrase::new(script, word, bit);
+        self.words.push(Entry { part, is_stem, lists: bit, phrase });
     }
 }
 
@@ -279,4 +301,11 @@ pub(super) fn problems() -> Vec<String> {
         }
     }
     wrong
+}
+
+/// All words of all languages, as they are written in the tables.
+#[cfg(test)]
+pub(super) fn every_word() -> Vec<String> {
+    let lists = LANGUAGES.iter().flat_map(|language| language.lists);
+    lists.flat_map(|(_, words)| lexicon::words(words)).collect()
 }

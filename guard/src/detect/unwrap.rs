@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::class::Class;
+use super::blocks::Marks;
 use super::mapped::Mapped;
 
 /// Tags between which a sentence goes on; every other ends it.
@@ -65,11 +65,6 @@ pub(super) fn is_escape(text: &[u8], at: usize) -> bool {
 /// What stands for a mark, and how long the mark is.
 type Taken = (Cow<'static, str>, usize);
 
-/// Whether anything that is taken off begins with this byte.
-fn may_wrap(byte: &u8) -> bool {
-    matches!(Class::of(*byte), Class::Emphasis | Class::Escape)
-}
-
 struct Unwrapping<'a> {
     text: &'a str,
     at: usize,
@@ -81,9 +76,9 @@ struct Unwrapping<'a> {
 impl Unwrapping<'_> {
     fn run(&mut self) {
         let bytes = self.text.as_bytes();
-        let mut copied = 0;
-        while let Some(skip) = bytes.get(self.at..).and_then(|rest| rest.iter().position(may_wrap)) {
-            self.at += skip;
+        let (mut marks, mut copied) = (Marks::new(bytes), 0);
+        while let Some(at) = marks.next(self.at) {
+            self.at = at;
             let token = match bytes.get(self.at).copied().unwrap_or_default() {
                 b'&' => entity(self.rest()),
                 b'%' => hex_bytes(self.rest(), "%"),

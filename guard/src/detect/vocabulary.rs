@@ -3,6 +3,7 @@
 //! A word is known by its first eight bytes and its length, a stem by its first five (eight outside ASCII); what is
 //! more alike than that is told apart by the rules. So a look-up may say too much, never too little.
 
+use super::phrase::Phrase;
 use super::tables::Words;
 
 /// Bytes of a stem that count, where it begins with an ASCII letter.
@@ -13,14 +14,26 @@ const FILTER_WORDS: usize = 1024;
 const EACH: u64 = 0x0101_0101_0101_0101;
 
 /// The words of all lists.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Vocabulary {
     /// A bit for each beginning of four bytes: most words are in no list, and leave here.
-    beginnings: Vec<u64>,
+    beginnings: Box<[u64; FILTER_WORDS]>,
     /// A bit for each key's hash: where most of the others leave.
-    filter: Vec<u64>,
+    filter: Box<[u64; FILTER_WORDS]>,
     /// Open addressing; a power of two, at most half full.
     slots: Vec<(u64, Words)>,
+    /// What stands at each slot, in full.
+    phrases: Vec<Vec<Phrase>>,
+}
+
+/// A word of a list.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// By which it is known.
+    pub(super) part: String,
+    pub(super) is_stem: bool,
+    pub(super) lists: Words,
+    pub(super) phrase: Phrase,
 }
 
 /// The first eight bytes of a word, lower case, and how long it is.
@@ -28,21 +41,13 @@ pub(super) struct Vocabulary {
 pub(super) struct Word {
     head: u64,
     pub(super) length: usize,
-    /// Whether every byte is ASCII.
-    pub(super) is_ascii: bool,
 }
 
 impl Word {
-    /// The word of that many bytes at `at`, of which only the first eight are looked at for what is not ASCII.
+    /// The word of that many bytes that begins with those of the first eight that `mask` has.
     #[inline]
-    pub(super) fn of(text: &[u8], at: usize, length: usize) -> Word {
-        let eight = match text.get(at..at + WORD_BYTES) {
-            Some(eight) => eight.try_into().map_or(0, u64::from_le_bytes),
-            None => short(text.get(at..).unwrap_or_default()),
-        };
-        let bits = 8 * length.min(WORD_BYTES);
-        let head = (eight | (0x20 * EACH)) & u64::MAX.unbounded_shr(64 - bits as u32);
-        Word { head, length, is_ascii: head & (0x80 * EACH) == 0 }
+    pub(super) fn of(eight: u64, mask: u64, length: usize) -> Word {
+        Word { head: (eight | (0x20 * EACH)) & mask, length }
     }
 
     /// The word that begins at `at`: letters, digits, and everything outside ASCII. Of length 0: there is none.
@@ -56,13 +61,12 @@ impl Word {
         let head = eight | (0x20 * EACH);
         if length < WORD_BYTES {
             let head = head & ((1 << (length * 8)) - 1);
-            return Word { head, length, is_ascii: head & (0x80 * EACH) == 0 };
+            return Word { head, length };
         }
         Word::long(text, at, head)
     }
 
     fn long(text: &[u8], at: usize, head: u64) -> Word {
-        let mut bits = head;
         let mut end = at + WORD_BYTES;
         // Eight at a time: a blob is one word.
         while let Some(eight) = text.get(end..end + WORD_BYTES) {
@@ -70,24 +74,11 @@ impl Word {
             if in_word(eight) & (0x80 * EACH) != 0x80 * EACH {
                 break;
             }
-            bits |= eight;
             end += WORD_BYTES;
         }
-        while let Some(byte) = text.get(end).filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
-            bits |= u64::from(*byte);
-            end += 1;
-        }
-        Word { head, length: end - at, is_ascii: bits & (0x80 * EACH) == 0 }
-    }
-
-    /// By which it is known as a word of a list, or as a stem.
-    pub(super) fn key(self, is_stem: bool) -> u64 {
-        if is_stem { self.stem().unwrap_or(self.whole()) } else { self.whole() }
-    }
-
-    /// The keys of what it may be.
-    pub(super) fn keys(self) -> [Option<u64>; 2] {
-        [Some(self.whole()), self.stem()]
+        let rest = text.get(end..).unwrap_or_default().iter();
+        end += rest.take_while(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
+        Word { head, length: end - at }
     }
 
     #[inline]
@@ -130,36 +121,38 @@ fn mix(head: u64, length: u64) -> u64 {
 }
 
 impl Vocabulary {
-    pub(super) fn new(words: &[(String, bool, Words)]) -> Vocabulary {
+    pub(super) fn new(words: Vec<Entry>) -> Vocabulary {
         let size = (words.len() * 2).next_power_of_two().max(2);
         let mut made = Vocabulary {
-            beginnings: vec![0; FILTER_WORDS],
-            filter: vec![0; FILTER_WORDS],
+            beginnings: Box::new([0; FILTER_WORDS]),
+            filter: Box::new([0; FILTER_WORDS]),
             slots: vec![(0, 0); size],
+            phrases: Vec::new(),
         };
-        for (word, is_stem, lists) in words {
-            let word = Word::at(word.as_bytes(), 0);
+        made.phrases.resize_with(size, Vec::new);
+        for Entry { part, is_stem, lists, phrase } in words {
+            let word = Word::at(part.as_bytes(), 0);
             let beginning = word.beginning();
             if let Some(bits) = made.beginnings.get_mut(beginning as usize / 64 % FILTER_WORDS) {
                 *bits |= 1 << (beginning % 64);
             }
-            made.add(word.key(*is_stem), *lists);
+            let key = if is_stem { word.stem().unwrap_or(word.whole()) } else { word.whole() };
+            made.add(key, lists, phrase);
         }
         made
     }
 
-    fn add(&mut self, key: u64, lists: Words) {
+    fn add(&mut self, key: u64, lists: Words, phrase: Phrase) {
         if let Some(bits) = self.filter.get_mut(key as usize / 64 % FILTER_WORDS) {
             *bits |= 1 << (key % 64);
         }
         let size = self.slots.len();
         for probe in 0..size {
-            if let Some(slot) = self
-                .slots
-                .get_mut((key as usize).wrapping_add(probe) & (size - 1))
-                .filter(|slot| slot.0 == key || slot.1 == 0)
-            {
+            let place = (key as usize).wrapping_add(probe) & (size - 1);
+            let slot = self.slots.get_mut(place).filter(|slot| slot.0 == key || slot.1 == 0);
+            if let (Some(slot), Some(phrases)) = (slot, self.phrases.get_mut(place)) {
                 *slot = (key, slot.1 | lists);
+                phrases.push(phrase);
                 return;
             }
         }
@@ -178,6 +171,13 @@ impl Vocabulary {
         word.stem().map_or(whole, |stem| whole | self.find(stem))
     }
 
+    /// What the word may be, in full, where that may be of one of the lists.
+    pub(super) fn phrases(&self, word: Word, lists: Words) -> impl Iterator<Item = &Phrase> {
+        let slots = [Some(word.whole()), word.stem()].into_iter().flatten().filter_map(|key| self.slot(key));
+        let wanted = slots.filter(move |slot| self.slots.get(*slot).is_some_and(|slot| slot.1 & lists != 0));
+        wanted.flat_map(|slot| self.phrases.get(slot).into_iter().flatten())
+    }
+
     #[inline]
     fn find(&self, key: u64) -> Words {
         let bits = self.filter.get(key as usize / 64 % FILTER_WORDS).copied().unwrap_or(0);
@@ -185,14 +185,20 @@ impl Vocabulary {
     }
 
     fn look(&self, key: u64) -> Words {
+        self.slot(key).and_then(|slot| self.slots.get(slot)).map_or(0, |slot| slot.1)
+    }
+
+    #[inline]
+    fn slot(&self, key: u64) -> Option<usize> {
         let size = self.slots.len();
         for probe in 0..size {
-            match self.slots.get((key as usize).wrapping_add(probe) & (size - 1)) {
-                Some((known, lists)) if *known == key => return *lists,
-                Some((_, 0)) | None => return 0,
+            let place = (key as usize).wrapping_add(probe) & (size - 1);
+            match self.slots.get(place) {
+                Some((known, _)) if *known == key => return Some(place),
+                Some((_, 0)) | None => return None,
                 Some(_) => {}
             }
         }
-        0
+        None
     }
 }

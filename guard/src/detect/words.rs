@@ -1,5 +1,7 @@
 //! The one pass over a text: its sentences, and what is in each of them.
 
+mod open;
+
 use std::ops::Range;
 
 use super::blocks::{BLOCK_BYTES, Block};
@@ -7,13 +9,10 @@ use super::class::Class;
 use super::tables::{TABLES, Words};
 use super::vocabulary::{Vocabulary, Word};
 use super::{SENTENCE_BYTES_MAX, sentence, unwrap};
+use open::{LENGTHS, Open, Rows};
 
 /// How much of a piece of a sentence is read again with the next one.
 const OVERLAP_BYTES: usize = SENTENCE_BYTES_MAX / 4;
-/// A word of that length is no word.
-const LONG_BYTES: usize = 16;
-/// Letters or groups in a row.
-const ROW_MIN: u32 = 6;
 
 /// A sentence, and what is in it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -32,61 +31,8 @@ pub(super) struct Sentence {
     pub(super) has_groups: bool,
 }
 
-/// A sentence, as far as it was read.
-#[derive(Debug, Default)]
-struct Open {
-    start: usize,
-    words: Words,
-    has_marks: bool,
-    has_escapes: bool,
-    is_long: bool,
-    is_foreign: bool,
-    singles: Row,
-    groups: Row,
-}
-
-/// Words of a kind that follow each other.
-#[derive(Debug, Default, Clone, Copy)]
-struct Row {
-    length: u32,
-    most: u32,
-}
-
-impl Row {
-    #[inline]
-    fn word(&mut self, is_of_kind: bool) {
-        self.length = (self.length + 1) & u32::from(is_of_kind).wrapping_neg();
-        self.most = self.most.max(self.length);
-    }
-}
-
-impl Open {
-    fn at(start: usize) -> Open {
-        Open { start, ..Open::default() }
-    }
-
-    #[inline]
-    fn word(&mut self, word: Word, lists: Words) {
-        self.words |= lists;
-        self.is_long |= word.length >= LONG_BYTES;
-        self.is_foreign |= !word.is_ascii;
-        self.singles.word(word.length == 1);
-        self.groups.word(word.length == 2 || word.length == 8);
-    }
-
-    fn close(self, end: usize) -> Sentence {
-        Sentence {
-            at: self.start..end,
-            words: self.words,
-            has_marks: self.has_marks,
-            has_escapes: self.has_escapes,
-            is_long: self.is_long,
-            is_foreign: self.is_foreign,
-            has_singles: self.singles.most >= ROW_MIN,
-            has_groups: self.groups.most >= ROW_MIN,
-        }
-    }
-}
+/// A block and what a word that begins at its end is known by.
+const WINDOW_BYTES: usize = BLOCK_BYTES + 8;
 
 /// The sentences of a text, in its order. What is longer than a sentence is cut, and each piece begins in the one
 /// before it.
@@ -174,31 +120,74 @@ impl<'a> Sentences<'a> {
     #[inline]
     fn words(&mut self, end: usize) -> Until {
         let word = self.block.word;
-        let mut starts = word & !(word << 1 | u64::from(self.before.is_word)) & self.unread(end);
+        let starts = word & !(word << 1 | u64::from(self.before.is_word)) & self.unread(end);
+        // The last one may go on in the next block.
+        let within = starts & u64::MAX.unbounded_shr(word.leading_ones());
+        let until = match self.whole_words(within) {
+            Until::End if starts != within => self.last_word(starts ^ within),
+            until => until,
+        };
+        self.others(match until {
+            Until::Cut(at) => (at - self.base).min(BLOCK_BYTES),
+            Until::End => end,
+        });
+        until
+    }
+
+    /// Words that end in the block, too.
+    #[inline]
+    fn whole_words(&mut self, mut starts: u64) -> Until {
+        let rest = self.text.get(self.base..).unwrap_or_default();
+        let mut padded = [0; WINDOW_BYTES];
+        let window = rest.first_chunk::<WINDOW_BYTES>().unwrap_or_else(|| {
+            padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            &padded
+        });
+        let (word, mut rows, mut lengths) = (self.block.word, self.open.rows, self.open.lengths);
+        let room = (self.open.start + SENTENCE_BYTES_MAX).saturating_sub(self.base);
+        let mut until = Until::End;
         while starts != 0 {
-            let start = starts.trailing_zeros();
+            let start = (starts.trailing_zeros() % 64) as usize;
             starts &= starts - 1;
-            let (at, rest) = (self.base + start as usize, word >> start);
-            let length = rest.trailing_ones();
-            // It may go on in the next block.
-            let found = if start + length == BLOCK_BYTES as u32 {
-                Word::at(self.text, at)
-            } else {
-                Word::of(self.text, at, length as usize)
-            };
+            let length = ((word >> start).trailing_ones() % 64) as usize;
+            let of_length = LENGTHS.get(length).copied().unwrap_or_default();
+            rows.word(of_length.rows);
+            lengths |= length;
+            let eight = window.get(start..start + 8).and_then(|eight| eight.first_chunk());
+            let head = eight.copied().map_or(0, u64::from_le_bytes);
+            let found = Word::of(head, of_length.head, length);
             let lists = self.vocabulary.lists(found);
-            self.open.word(found, lists);
             if lists != 0 {
-                self.seen.push(at);
+                self.open.words |= lists;
+                self.seen.push(self.base + start);
             }
-            let until = at + found.length;
-            if until - self.open.start > SENTENCE_BYTES_MAX {
-                self.others((until - self.base).min(BLOCK_BYTES));
-                return Until::Cut(until);
+            if start + length > room {
+                until = Until::Cut(self.base + start + length);
+                break;
             }
         }
-        self.others(end);
-        Until::End
+        (self.open.rows, self.open.lengths) = (rows, lengths);
+        until
+    }
+
+    /// The word that may go on in the next block.
+    #[inline]
+    fn last_word(&mut self, start: u64) -> Until {
+        let at = self.base + start.trailing_zeros() as usize;
+        let found = Word::at(self.text, at);
+        self.open.rows.word(Rows::kept(found.length));
+        self.open.lengths |= found.length;
+        let lists = self.vocabulary.lists(found);
+        if lists != 0 {
+            self.open.words |= lists;
+            self.seen.push(at);
+        }
+        let end = at + found.length;
+        if end <= self.open.start + SENTENCE_BYTES_MAX {
+            return Until::End;
+        }
+        self.open.is_foreign |= !self.text.get(at..end).unwrap_or_default().is_ascii();
+        Until::Cut(end)
     }
 
     /// Looks at what else is in the block as far as `end`.
@@ -289,3 +278,6 @@ fn overlap(text: &[u8], at: usize) -> usize {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
     rest.iter().position(|byte| !is_word(byte)).map_or(at, |gap| back + gap)
 }
+
+#[cfg(test)]
+mod tests;
