@@ -10,6 +10,12 @@
 //! stand in it in full. So ordinary text costs the one pass, and the worst text a fixed number of them:
 //! [`Scan::is_complete`] says when the budget ended before the text did.
 //!
+//! # Speed
+//!
+//! On one core: prose, records and log lines 400 MB/s, a text of nothing but words of rules 37 MB/s (`benches/detect.rs`).
+//! Real files are 70 to 140 MB/s: their sentences are read again without their markup or their foreign characters, and
+//! their words are less alike. An expression is compiled when a sentence first needs it, about a millisecond each.
+//!
 //! # Limits
 //!
 //! | limit | value |
