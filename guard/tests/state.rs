@@ -4,8 +4,10 @@
 
 use crate::state_common::{Answer, HOUR, Rig};
 use framegate_guard::Outcome::{Allow, Ask, Deny};
-use framegate_guard::ledger::Settled;
+use framegate_guard::ledger::{Ledger as _, Settled};
 use framegate_guard::policy::Policy;
+use framegate_guard::state::Value;
+use framegate_guard::world::{Instant, World as _};
 
 const TAINT: &str = r#"
 state: { tainted: bool }
@@ -87,6 +89,100 @@ rules:
     );
     let work = rig.call("work", "{}");
     assert_eq!(rig.lost(&work), Some(r#"{"done":false,"n":99}"#.into()));
+}
+
+/// A window that answers add to.
+const SPENT: &str = r"
+state: { spent: { type: window, per: hour } }
+rules:
+  - { name: spend, tools: [spend], after: { spent: size(result.text) } }
+  - { name: pay, tools: [pay], set: { spent: 2 }, on_error: undo }
+  - { name: few, tools: [look], that: state.spent < 3 }
+";
+
+#[test]
+fn what_a_lost_call_added_to_a_window_is_unknown_as_long_as_it_may_count() {
+    let rig = Rig::new(SPENT);
+    let spend = rig.call("spend", "{}");
+    rig.pass(HOUR / 2);
+    rig.lost(&spend);
+    rig.run("pay", "{}");
+    let asked = rig.call("look", "{}");
+    assert_eq!(asked.outcome(), Ask);
+    // From when it was decided, as its amount would have counted.
+    let why =
+        "`state.spent` is unknown: a call of `spend` got no answer; known again from 1970-02-11T17:00:00Z on";
+    assert!(asked.reasons().contains(why), "{}", asked.reasons());
+    rig.pass(HOUR / 2 - 1);
+    assert_eq!(rig.run("look", "{}"), Ask);
+    rig.pass(1);
+    assert_eq!(rig.run("look", "{}"), Allow, "what others added is known all the while");
+    rig.run("pay", "{}");
+    assert_eq!(rig.run("look", "{}"), Deny);
+}
+
+#[test]
+fn what_is_unknown_of_a_window_outlives_its_process_and_ends_all_the_same() {
+    let rig = Rig::new(SPENT);
+    rig.run("pay", "{}");
+    let spend = rig.call("spend", "{}");
+    rig.lost(&spend);
+    let read = framegate_guard::state::decode(&rig.state()).unwrap();
+    assert_eq!(framegate_guard::state::encode(&read), rig.state());
+    let now = rig.clock.now().unwrap();
+    let kept = framegate_guard::state::Kept::restored(read);
+    let (_, held) = kept.values().next().unwrap();
+    let Some(Value::Window(window)) = held.value() else { panic!("{held}") };
+    let seen = |at| window.seen(HOUR, Instant(at)).to_string();
+    assert!(seen(now.0 + HOUR - 1).contains("a call of `spend` got no answer"));
+    assert_eq!(seen(now.0 + HOUR), "0");
+}
+
+#[test]
+fn what_a_lost_call_adds_to_a_window_can_be_said() {
+    let policy = SPENT.replace("size(result.text) }", "size(result.text) }, lost: { spent: 2.5 }");
+    let rig = Rig::new(&policy);
+    let spend = rig.call("spend", "{}");
+    rig.lost(&spend);
+    assert_eq!(rig.run("look", "{}"), Allow);
+    let spend = rig.call("spend", "{}");
+    rig.lost(&spend);
+    assert_eq!(rig.run("look", "{}"), Deny);
+    rig.pass(HOUR);
+    assert_eq!(rig.run("look", "{}"), Allow);
+    assert!(errors(&policy.replace("2.5", "-1")).contains("a window only adds"));
+    assert!(errors(&policy.replace("2.5", "many")).contains("expected a decimal"));
+}
+
+#[test]
+fn a_call_that_failed_makes_no_window_known_that_was_not() {
+    let rig = Rig::new(SPENT);
+    let spend = rig.call("spend", "{}");
+    rig.lost(&spend);
+    let pay = rig.call("pay", "{}");
+    rig.failed(&pay, "");
+    assert_eq!(rig.run("look", "{}"), Ask);
+    let pay = rig.call("pay", "{}");
+    rig.ledger.undo(&rig.key, pay.sequence);
+    assert_eq!(rig.run("look", "{}"), Ask);
+    rig.pass(HOUR);
+    assert_eq!(rig.run("look", "{}"), Allow);
+}
+
+#[test]
+fn a_window_of_which_nothing_is_known_is_known_again_once_a_call_after_that_counts_no_more() {
+    let mut rig = Rig::new("state: { spent: int }\nrules: [ { name: a, tools: [a], set: { spent: 5 } } ]\n");
+    rig.run("a", "{}");
+    // Declared otherwise now: what it held says nothing of a window.
+    rig.guard = rig.guard.under(crate::state_common::load(SPENT), framegate_guard::Facts::default()).0;
+    assert_eq!(rig.run("look", "{}"), Ask);
+    rig.pass(HOUR);
+    assert_eq!(rig.run("look", "{}"), Ask, "nobody can say when that was");
+    rig.run("pay", "{}");
+    rig.pass(HOUR - 1);
+    assert_eq!(rig.run("look", "{}"), Ask);
+    rig.pass(1);
+    assert_eq!(rig.run("look", "{}"), Allow);
 }
 
 #[test]

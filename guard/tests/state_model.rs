@@ -48,6 +48,8 @@ enum After {
     IsError(usize),
     Mentions(usize),
     Length(usize),
+    /// To the window.
+    Spend,
 }
 
 #[derive(Debug, Clone)]
@@ -131,6 +133,7 @@ fn policy(tools: &[Tool], invariant: Option<&Cond>) -> String {
                 After::IsError(b) => format!("b{b}: result.is_error"),
                 After::Mentions(b) => format!("b{b}: 'state.b{b} || result.text.contains(\"x\")'"),
                 After::Length(n) => format!("n{n}: 'state.n{n} + size(result.text)'"),
+                After::Spend => "w: '1 + size(result.text)'".to_owned(),
             })
             .collect();
         if set.is_empty() && after.is_empty() {
@@ -163,7 +166,7 @@ type Num = Option<i64>;
 struct Now {
     bools: [May; BOOLS],
     ints: [Num; INTS],
-    window: i64,
+    window: Num,
 }
 
 /// One state that is possible.
@@ -192,7 +195,7 @@ impl World<'_> {
             Cond::Is(b) => self.bools[*b],
             Cond::Not(b) => self.bools[*b].map(|value| !value),
             Cond::Less(n, k) => self.of.ints[*n].map(|n| n < *k),
-            Cond::Window(k) => Some(self.of.window < *k),
+            Cond::Window(k) => self.of.window.map(|sum| sum < *k),
             Cond::And(a, b) => match (self.holds(a), self.holds(b)) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),
@@ -226,13 +229,16 @@ struct Open {
     bools: Vec<usize>,
     ints: Vec<usize>,
     after: Option<bool>,
+    /// When it was decided.
+    time: i64,
 }
 
 #[derive(Debug, Default)]
 struct Twin {
     bools: [History<May>; BOOLS],
     ints: [History<Num>; INTS],
-    window: Vec<(u64, i64, i64)>,
+    /// Who, when, and how much; nothing where nobody knows.
+    window: Vec<(u64, i64, Num)>,
     open: BTreeMap<u64, Open>,
 }
 
@@ -248,7 +254,7 @@ struct Plan {
     wrong: Wrong,
     bools: Vec<(usize, May)>,
     ints: Vec<(usize, Num)>,
-    window: Option<i64>,
+    window: Option<Num>,
     /// Its answer has effects: for certain, or perhaps.
     after: Option<bool>,
 }
@@ -319,11 +325,11 @@ const UNKNOWN: May = [false, false];
 impl Twin {
     fn committed(&self, time: i64) -> Now {
         let bool_of = |history: &History<May>| history.last().map_or(FALSE, |(_, may)| *may);
-        let young = |(_, at, _): &&(u64, i64, i64)| *at > time - HOUR;
+        let young = |(_, at, _): &&(u64, i64, Num)| *at > time - HOUR;
         Now {
             bools: std::array::from_fn(|b| bool_of(&self.bools[b])),
             ints: std::array::from_fn(|n| self.ints[n].last().map_or(Some(FIRST[n]), |(_, value)| *value)),
-            window: self.window.iter().filter(young).map(|(_, _, amount)| amount).sum(),
+            window: self.window.iter().filter(young).map(|(_, _, amount)| *amount).sum(),
         }
     }
 
@@ -338,6 +344,7 @@ impl Twin {
                     }
                     After::IsError(b) | After::Mentions(b) => seen.bools[*b] = BOTH,
                     After::Length(n) => seen.ints[*n] = None,
+                    After::Spend => seen.window = None,
                 }
             }
         }
@@ -364,8 +371,11 @@ impl Twin {
         plan.bools(tool, &now, &whens);
         plan.ints(tool, &now, &whens);
         if let Some(amount) = tool.window {
-            // Unclear windows are left out of the policies that are made here.
-            plan.window = whens.iter().all(|when| *when == Some(true)).then_some(amount);
+            plan.window = match () {
+                () if whens.iter().all(|when| *when == Some(false)) => None,
+                () if whens.iter().all(|when| *when == Some(true)) => Some(Some(amount)),
+                () => Some(None),
+            };
         }
         if !tool.after.is_empty() && !whens.iter().all(|when| *when == Some(false)) {
             plan.after = Some(whens.iter().all(|when| *when == Some(true)));
@@ -387,12 +397,14 @@ impl Twin {
         for (n, value) in &plan.ints {
             next.ints[*n] = *value;
         }
-        next.window += plan.window.unwrap_or(0);
+        if let Some(amount) = plan.window {
+            next.window = next.window.zip(amount).map(|(sum, amount)| sum + amount);
+        }
         self.seen(&next, tools)
     }
 
     fn send(&mut self, step: u64, at: usize, plan: Plan, time: i64) {
-        let mut open = Open { tool: at, bools: vec![], ints: vec![], after: plan.after };
+        let mut open = Open { tool: at, bools: vec![], ints: vec![], after: plan.after, time };
         let now = self.committed(time);
         for (b, may) in plan.bools {
             self.bools[b].push((step, joined(b, now.bools[b], may)));
@@ -402,8 +414,16 @@ impl Twin {
             self.ints[n].push((step, value));
             open.ints.push(n);
         }
-        self.window.extend(plan.window.map(|amount| (step, time, amount)));
+        if let Some(amount) = plan.window {
+            self.spend(step, time, amount);
+        }
         self.open.insert(step, open);
+    }
+
+    /// An amount counts from when its call was decided, and never less long than one that came before it.
+    fn spend(&mut self, step: u64, time: i64, amount: Num) {
+        let last = self.window.last().map_or(time, |(_, at, _)| *at);
+        self.window.push((step, time.max(last), amount));
     }
 
     fn take_back(&mut self, step: u64, open: &Open) {
@@ -448,6 +468,9 @@ impl Twin {
                     self.bools[*b].push((step, joined(*b, now.bools[*b], BOTH)));
                 }
                 (After::Length(n), None) => self.ints[*n].push((step, None)),
+                (After::Spend, answer) => {
+                    self.spend(step, open.time, answer.map(|(_, mentions)| 1 + i64::from(mentions)));
+                }
             }
         }
     }
@@ -484,7 +507,7 @@ fn conds() -> impl Strategy<Value = Cond> {
     })
 }
 
-/// Without what may be unknown: the twin has no notion of a bool of which nothing is known at all.
+/// Without numbers, of which nothing may be known.
 fn clear_conds() -> impl Strategy<Value = Cond> {
     prop_oneof![
         (0..BOOLS).prop_map(Cond::Is),
@@ -510,13 +533,15 @@ fn afters() -> impl Strategy<Value = Vec<After>> {
     let one = prop_oneof![
         (0..BOOLS).prop_map(After::IsError),
         (0..2_usize).prop_map(After::Mentions),
-        (0..INTS).prop_map(After::Length)
+        (0..INTS).prop_map(After::Length),
+        Just(After::Spend)
     ];
     prop::collection::vec(one, 0..3).prop_map(|all| {
         let mut seen = std::collections::BTreeSet::new();
         let of = |after: &After| match after {
             After::IsError(b) | After::Mentions(b) => *b,
             After::Length(n) => BOOLS + n,
+            After::Spend => BOOLS + INTS,
         };
         all.into_iter().filter(|after| seen.insert(of(after))).collect()
     })
@@ -528,10 +553,14 @@ fn tools() -> impl Strategy<Value = Tool> {
     let ints = prop::collection::btree_map(0..INTS, counts(), 0..2);
     let when = prop::option::weighted(0.3, clear_conds());
     (gate, when, bools, ints, prop::option::of(1..3_i64), afters(), any::<bool>()).prop_map(
-        |(gate, when, bools, ints, window, after, undo)| {
-            // Whether an amount was spent is never left open here.
-            let window = window.filter(|_| when.is_none());
-            Tool { gate, when, bools, ints, window, after, undo }
+        |(gate, when, bools, ints, window, after, undo)| Tool {
+            gate,
+            when,
+            bools,
+            ints,
+            window,
+            after,
+            undo,
         },
     )
 }

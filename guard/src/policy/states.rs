@@ -375,6 +375,16 @@ impl Checker<'_, '_> {
             return None;
         }
         let lost = match lost {
+            // Of a window that is an amount.
+            Some(typed) if matches!(variable.kind, Kind::Window { .. }) => {
+                let amount = self.value(typed, Kind::Decimal)?;
+                if matches!(&amount, Value::Decimal(number) if number.is_negative()) {
+                    self.reader
+                        .error(&typed.span, "a window only adds: the amount cannot be below zero".to_owned());
+                    return None;
+                }
+                Some(amount)
+            }
             Some(typed) => Some(self.value(typed, variable.kind)?),
             None => None,
         };

@@ -29,6 +29,13 @@ pub enum Change {
         /// How much.
         amount: Decimal,
     },
+    /// An amount that nobody knows is added to a window.
+    Unclear {
+        /// When.
+        at: Instant,
+        /// Why nobody knows it.
+        why: Arc<str>,
+    },
     /// What it holds is combined with these.
     Join(Vec<Belief>),
     /// This takes its place.
@@ -36,11 +43,50 @@ pub enum Change {
 }
 
 impl Change {
-    /// What a variable holds after it. `step`: who makes it.
+    /// It is an entry of a window: taken back by its step, whatever others added since.
+    pub(super) fn is_entry(&self) -> bool {
+        matches!(self, Change::Entry { .. } | Change::Unclear { .. })
+    }
+
+    /// When it is, where that matters.
+    pub(super) fn at(&self) -> Option<Instant> {
+        match self {
+            Change::Entry { at, .. } | Change::Unclear { at, .. } => Some(*at),
+            Change::Join(_) | Change::To(_) => None,
+        }
+    }
+
+    /// What a variable holds after it was made, come what may: what does not go was found when the call was judged, and
+    /// where it is sent all the same nothing is known. `step`: who makes it.
+    pub(super) fn make(&self, variable: &Variable, before: Belief, step: u64) -> Belief {
+        let cannot = |why| format!("an effect on it could not be computed: {why}");
+        let (Kind::Window { per_us }, Belief::Known(Value::Window(window))) = (variable.kind, &before) else {
+            return self.apply(variable, before).unwrap_or_else(|why| Belief::unknown(cannot(why)));
+        };
+        if let Change::To(belief) = self {
+            return belief.clone();
+        }
+        let mut window = Arc::clone(window);
+        drop(before);
+        // In the ledger nobody else holds it: no copy is made there.
+        let entries = Arc::make_mut(&mut window);
+        match self {
+            Change::Entry { at, amount } => {
+                if let Err(why) = entries.push(per_us, *at, amount.clone(), step) {
+                    entries.push_unclear(per_us, *at, &cannot(why).into(), step);
+                }
+            }
+            Change::Unclear { at, why } => entries.push_unclear(per_us, *at, why, step),
+            Change::Join(_) | Change::To(_) => {}
+        }
+        Belief::Known(Value::Window(window))
+    }
+
+    /// What a variable would hold after it, as a decision sees it.
     ///
     /// # Errors
     /// [`Refused`].
-    pub(super) fn apply(&self, variable: &Variable, before: Belief, step: u64) -> Result<Belief, Refused> {
+    pub(super) fn apply(&self, variable: &Variable, before: Belief) -> Result<Belief, Refused> {
         match self {
             Change::To(belief) => Ok(belief.clone()),
             Change::Join(with) => {
@@ -51,11 +97,6 @@ impl Change {
                     return Err(Refused::Unfit("it is no window".to_owned()));
                 };
                 match before {
-                    Belief::Known(Value::Window(mut window)) => {
-                        // In the ledger nobody else holds it: no copy is made there.
-                        Arc::make_mut(&mut window).push(per_us, *at, amount.clone(), step)?;
-                        Ok(Belief::Known(Value::Window(window)))
-                    }
                     Belief::Known(Value::Summary(mut summary)) => {
                         Window::takes(&summary, amount)?;
                         summary.sum = summary.sum.add(amount).unwrap_or(summary.sum);
@@ -65,6 +106,14 @@ impl Change {
                     }
                     other => Ok(other),
                 }
+            }
+            Change::Unclear { at, why } => {
+                let Kind::Window { per_us } = variable.kind else {
+                    return Err(Refused::Unfit("it is no window".to_owned()));
+                };
+                let mut only = Window::default();
+                only.push_unclear(per_us, *at, why, 0);
+                Ok(only.seen(per_us, *at))
             }
         }
     }

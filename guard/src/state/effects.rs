@@ -58,7 +58,7 @@ impl Effects {
 impl Changed {
     /// What its variable holds after it.
     pub(crate) fn apply(&self, before: Belief) -> Result<Belief, Refused> {
-        self.change.apply(&self.variable, before, 0)
+        self.change.apply(&self.variable, before)
     }
 
     /// An effect gives this to a variable, at that time.
@@ -72,6 +72,7 @@ impl Changed {
             (Kind::Window { .. }, Belief::Known(Value::Decimal(amount)), Some(at)) => {
                 Change::Entry { at, amount }
             }
+            (Kind::Window { .. }, Belief::Unknown(why), Some(at)) => Change::Unclear { at, why },
             (Kind::Window { .. }, Belief::Known(_), _) => {
                 Change::To(Belief::unknown("the time of a call was not known"))
             }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::after::AfterEnv;
-use super::{After, Belief, Change, Changed, Combine, Effects, Kind, Seen, Value, Variable, View};
+use super::{After, Belief, Change, Changed, Combine, Effects, Kind, Seen, Value, Variable, View, Window};
 use crate::cel::Budget;
 use crate::ledger::{Ended, Said, Settled, StateNote};
 use crate::world::Instant;
@@ -88,6 +88,7 @@ impl Kept {
 
     /// A call goes out: what it changes at once is so for everybody from now on, and what it may change is uncertain.
     pub fn sent(&mut self, step: u64, effects: &Arc<Effects>) {
+        self.begin_to_end(effects);
         let mut before = Vec::with_capacity(effects.changed.len());
         for changed in &effects.changed {
             before.push((Arc::clone(&changed.variable.name), self.write(changed, step)));
@@ -98,13 +99,29 @@ impl Kept {
         self.open.insert(step, Open { effects: Arc::clone(effects), before });
     }
 
+    /// A window of which nothing is known: whatever it counts was added before this call, and is too old when that is.
+    /// Where nobody said when, as for a call whose time was not known, it was once unknown for ever.
+    fn begin_to_end(&mut self, effects: &Effects) {
+        let decided = effects.call.as_ref().and_then(|call| call.now.as_ref().ok().copied());
+        let changed = effects.changed.iter().map(|changed| (&changed.variable, changed.change.at()));
+        for (variable, at) in changed.chain(effects.after.iter().map(|after| (&after.variable, decided))) {
+            let (Kind::Window { per_us }, Some(at)) = (variable.kind, at) else { continue };
+            let Some(held) = self.values.get_mut(&variable.name) else { continue };
+            if let Belief::Unknown(why) = held.belief.fitted(variable) {
+                let mut window = Window::default();
+                window.push_unclear(per_us, at, &why, 0);
+                held.belief = Belief::Known(Value::Window(Arc::new(window)));
+            }
+        }
+    }
+
     /// Makes one change; what was there before. A window is not copied for it.
     fn write(&mut self, changed: &Changed, step: u64) -> Option<Held> {
         let (variable, name) = (&*changed.variable, &changed.variable.name);
         let held = self.values.remove(name);
         let before = match &changed.change {
             // It is taken back by its step, entry by entry.
-            Change::Entry { .. } => None,
+            change if change.is_entry() => None,
             _ => held.clone(),
         };
         let belief = match held {
@@ -112,11 +129,7 @@ impl Kept {
             Some(held) => held.belief.fitted(variable),
             None => Belief::Known(variable.init.clone()),
         };
-        // What does not go was found when the call was judged; where it is sent all the same nothing is known.
-        let belief = changed
-            .change
-            .apply(variable, belief, step)
-            .unwrap_or_else(|why| Belief::unknown(format!("an effect on it could not be computed: {why}")));
+        let belief = changed.change.make(variable, belief, step);
         self.values.insert(Arc::clone(name), Held { belief, writer: step });
         before
     }
@@ -184,10 +197,12 @@ impl Kept {
             }
             let Some(held) = self.values.get_mut(name) else { continue };
             let is_taken = match (&changed.change, &mut held.belief) {
-                (Change::Entry { .. }, Belief::Known(Value::Window(window))) => {
-                    Arc::make_mut(window).take_off(step);
-                    true
+                (change, Belief::Known(Value::Window(window))) if change.is_entry() => {
+                    Arc::make_mut(window).take_off(step)
                 }
+                // Nothing is known of it, with the entry or without. As if nothing had been there before, it was once
+                // empty after a call that failed.
+                (change, _) if change.is_entry() => false,
                 (Change::Join(with), belief) if changed.variable.combine == Some(Combine::Add) => {
                     subtracted(belief, with)
                 }
@@ -255,7 +270,8 @@ fn failed(after: &After, why: &str) -> Belief {
 /// What becomes of the variables of a call whose answer nobody knows: the worst that they can be.
 fn lost(effects: &Effects) -> Vec<Changed> {
     let given = effects.after.iter().map(|after| (after, lost_of(after, &effects.tool)));
-    merged(given.collect(), None)
+    let now = effects.call.as_ref().and_then(|call| call.now.as_ref().ok().copied());
+    merged(given.collect(), now)
 }
 
 fn lost_of(after: &After, tool: &str) -> Belief {

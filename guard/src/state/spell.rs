@@ -2,7 +2,7 @@
 //!
 //! A value says itself of which type it is, so that it can be read under another policy than the one it was made under:
 //! `true`, `5`, `"text"`, `["a"]` (a list), `{"decimal":"1.5"}`, `{"set":["a"]}`, `{"time":0}` (microseconds since
-//! 1970), `{"window":[[time,"amount",step],…]}`, `{"count":1,"per":60000000,"sum":"5","until":0}` (what was seen of a window, `per` in microseconds),
+//! 1970), `{"window":[[time,"amount",step],…]}` (`{"unclear":"why"}` for an amount that nobody knows), `{"count":1,"per":60000000,"sum":"5","until":0}` (what was seen of a window, `per` in microseconds),
 //! `{"either":[false,true]}`, `{"unknown":"why"}`, `{"sha256":"…"}` (longer than a record keeps), and
 //! `{"in_flight":["tool"],"is":…}`.
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
+use super::window::Entry;
 use super::{Belief, ENTRIES_MAX, ITEMS_MAX, Noted, Seen, Summary, Value, Window};
 use crate::decimal::Decimal;
 use crate::store::chain::hex;
@@ -97,7 +98,10 @@ pub(crate) fn shown(belief: &Belief) -> String {
             Value::String(text) => format!("{:?}", clipped(text)),
             Value::Summary(summary) => summary.sum.to_string(),
             Value::Timestamp(instant) => time(*instant),
-            Value::Window(window) => window.total().to_string(),
+            Value::Window(window) => match window.unclear() {
+                Some(why) => format!("unknown ({why})"),
+                None => window.total().to_string(),
+            },
         },
     }
 }
@@ -127,10 +131,11 @@ fn object<'n>(members: impl Iterator<Item = (&'n str, Json)>) -> String {
 /// A value as a record has it.
 pub(crate) fn short(belief: &Belief) -> Json {
     let value = match belief {
-        Belief::Known(Value::Window(window)) => {
+        Belief::Known(Value::Window(window)) if window.unclear().is_none() => {
             // Of no span of time: what is left of it is said when it is read next.
             json!({ "count": window.entries().count(), "per": 0, "sum": window.total().to_string() })
         }
+        Belief::Known(Value::Window(window)) => json!({ "unknown": window.unclear().map(|why| &**why) }),
         Belief::Unknown(why) if why.starts_with(ONLY_HASH) => {
             return json!({ "sha256": why.strip_prefix(ONLY_HASH) });
         }
@@ -154,13 +159,20 @@ pub(super) fn spelled(belief: &Belief) -> Json {
             Value::Summary(summary) => summarised(summary),
             Value::Timestamp(instant) => json!({ "time": instant.0 }),
             Value::Window(window) => {
-                let entries = window.entries().map(|entry| match entry.step {
-                    0 => json!([entry.at.0, entry.amount.to_string()]),
-                    step => json!([entry.at.0, entry.amount.to_string(), step]),
-                });
-                json!({ "window": entries.collect::<Vec<_>>() })
+                json!({ "window": window.entries().map(spelled_entry).collect::<Vec<_>>() })
             }
         },
+    }
+}
+
+fn spelled_entry(entry: &Entry) -> Json {
+    let amount = match &entry.unclear {
+        Some(why) => json!({ "unclear": &**why }),
+        None => json!(entry.amount.to_string()),
+    };
+    match entry.step {
+        0 => json!([entry.at.0, amount]),
+        step => json!([entry.at.0, amount, step]),
     }
 }
 
@@ -219,12 +231,22 @@ fn composed(members: &Map<String, Json>) -> Option<Value> {
     let entries = members.get("window")?.as_array().filter(|entries| entries.len() <= ENTRIES_MAX)?;
     let mut window = Window::default();
     for entry in entries {
-        let (at, amount) = (Instant(entry.get(0)?.as_i64()?), decimal(entry.get(1)?)?);
-        let step = entry.get(2).map_or(Some(0), Json::as_u64)?;
-        // So wide that nothing is too old for it.
-        window.push(i64::MAX, at, amount, step).ok()?;
+        add_entry(&mut window, entry)?;
     }
     Some(Value::Window(Arc::new(window)))
+}
+
+/// Adds what [`spelled_entry`] made.
+fn add_entry(window: &mut Window, entry: &Json) -> Option<()> {
+    // So wide that nothing is too old for it.
+    const WIDE: i64 = i64::MAX;
+    let (at, amount) = (Instant(entry.get(0)?.as_i64()?), entry.get(1)?);
+    let step = entry.get(2).map_or(Some(0), Json::as_u64)?;
+    match amount.get("unclear") {
+        Some(why) => window.push_unclear(WIDE, at, &why.as_str()?.into(), step),
+        None => window.push(WIDE, at, Decimal::parse(amount.as_str()?)?, step).ok()?,
+    }
+    Some(())
 }
 
 fn texts(items: &[Json]) -> Option<Vec<Arc<str>>> {

@@ -205,7 +205,7 @@ fn seen(variable: &Variable, kept: Option<&Kept>, now: &Result<Instant, Unknown>
     };
     let belief = match (belief, variable.kind) {
         (Belief::Known(Value::Window(window)), Kind::Window { per_us }) => match now {
-            Ok(now) => Belief::Known(Value::Summary(window.summary(per_us, *now))),
+            Ok(now) => window.seen(per_us, *now),
             Err(why) => Belief::unknown(format!("the time is not known ({why})")),
         },
         (belief, _) => belief,

@@ -1,8 +1,10 @@
 //! A window: amounts with their times, of which the young ones count.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use super::{ENTRIES_MAX, Refused};
+use super::spell::time;
+use super::{Belief, ENTRIES_MAX, Refused, Value};
 use crate::decimal::{Decimal, NumberError};
 use crate::world::Instant;
 
@@ -12,12 +14,23 @@ use crate::world::Instant;
 pub struct Window {
     /// `entries.len() <= ENTRIES_MAX`; `entries[i].at <= entries[i + 1].at`
     entries: VecDeque<Entry>,
+    /// The last entry of an amount that nobody knows: until it is too old nothing is known of the sum.
+    unclear: Option<Unclear>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Unclear {
+    at: Instant,
+    why: Arc<str>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
     pub(super) at: Instant,
+    /// Zero where nobody knows it.
     pub(super) amount: Decimal,
+    /// Why nobody knows it.
+    pub(super) unclear: Option<Arc<str>>,
     /// All amounts up to this one, so that no sum is made of ten thousand entries within a decision.
     total: Decimal,
     /// The step that made it; 0 for one of an earlier process.
@@ -38,9 +51,28 @@ pub struct Summary {
 }
 
 impl Window {
-    /// What counts now.
+    /// What is known now. What a call added that got no answer is not; it counts no longer than any other amount, so
+    /// that is not known for as long and no longer.
     #[must_use]
-    pub fn summary(&self, per_us: i64, now: Instant) -> Summary {
+    pub fn seen(&self, per_us: i64, now: Instant) -> Belief {
+        let ends = |unclear: &Unclear| Instant(unclear.at.0.saturating_add(per_us));
+        match self.unclear.as_ref().filter(|unclear| !is_old(per_us, unclear.at, now)) {
+            Some(unclear) => {
+                let why = format!("{}; known again from {} on", unclear.why, time(ends(unclear)));
+                Belief::unknown(why)
+            }
+            None => Belief::Known(Value::Summary(self.summary(per_us, now))),
+        }
+    }
+
+    /// Why the sum of all entries is not known.
+    pub(super) fn unclear(&self) -> Option<&Arc<str>> {
+        self.unclear.as_ref().map(|unclear| &unclear.why)
+    }
+
+    /// What counts now, those left aside whose amount nobody knows.
+    #[must_use]
+    pub(super) fn summary(&self, per_us: i64, now: Instant) -> Summary {
         let first = self.first_young(per_us, now);
         let sum = self.total_from(first);
         let until = self.entries.get(first).map(|entry| Instant(entry.at.0.saturating_add(per_us)));
@@ -84,20 +116,50 @@ impl Window {
         amount: Decimal,
         step: u64,
     ) -> Result<(), Refused> {
-        let old = self.first_young(per_us, at);
-        self.entries.drain(..old);
+        self.forget_old(per_us, at);
         let summary = Summary { sum: Decimal::ZERO, count: self.entries.len(), until: None, per_us };
         Window::takes(&summary, &amount)?;
-        let at = self.entries.back().map_or(at, |last| last.at.max(at));
+        let at = self.not_before_last(at);
         let total = self.total_of_all().add(&amount).map_err(|_: NumberError| too_large())?;
-        self.entries.push_back(Entry { at, amount, total, step });
+        self.entries.push_back(Entry { at, amount, unclear: None, total, step });
         Ok(())
     }
 
-    /// Takes off what a step added.
-    pub(super) fn take_off(&mut self, step: u64) {
-        let Some(found) = self.entries.iter().position(|entry| entry.step == step) else { return };
+    /// Adds an amount that nobody knows. There is always room: where it is full, the last one is not known any more.
+    pub(super) fn push_unclear(&mut self, per_us: i64, at: Instant, why: &Arc<str>, step: u64) {
+        self.forget_old(per_us, at);
+        let at = self.not_before_last(at);
+        let is_full = self.entries.len() >= ENTRIES_MAX;
+        if is_full {
+            self.entries.pop_back();
+        }
+        // It stands for two calls then, and none of them can take it back.
+        let step = if is_full { 0 } else { step };
+        let (amount, total) = (Decimal::ZERO, self.total_of_all());
+        self.entries.push_back(Entry { at, amount, unclear: Some(Arc::clone(why)), total, step });
+        self.unclear = Some(Unclear { at, why: Arc::clone(why) });
+    }
+
+    fn forget_old(&mut self, per_us: i64, at: Instant) {
+        let old = self.first_young(per_us, at);
+        self.entries.drain(..old);
+        if let Some(unclear) = &self.unclear
+            && self.entries.front().is_none_or(|first| first.at > unclear.at)
+        {
+            self.unclear = None;
+        }
+    }
+
+    fn not_before_last(&self, at: Instant) -> Instant {
+        self.entries.back().map_or(at, |last| last.at.max(at))
+    }
+
+    /// Takes off what a step added, if that is there still.
+    pub(super) fn take_off(&mut self, step: u64) -> bool {
+        let Some(found) = self.entries.iter().position(|entry| entry.step == step) else { return false };
         self.entries.retain(|entry| entry.step != step);
+        let unclear = self.entries.iter().rev().find_map(|entry| Some((entry.at, entry.unclear.clone()?)));
+        self.unclear = unclear.map(|(at, why)| Unclear { at, why });
         // Of the first one left any start will do: sums are differences.
         let before = found.checked_sub(1).and_then(|at| self.entries.get(at));
         let mut total = before.map_or(Decimal::ZERO, |entry| entry.total.clone());
@@ -106,6 +168,7 @@ impl Window {
             total = total.add(&entry.amount).unwrap_or(total);
             entry.total.clone_from(&total);
         }
+        true
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
@@ -118,9 +181,12 @@ impl Window {
 
     /// The place of the first entry that counts at that time.
     fn first_young(&self, per_us: i64, now: Instant) -> usize {
-        let oldest = now.0.saturating_sub(per_us);
-        self.entries.partition_point(|entry| entry.at.0 <= oldest)
+        self.entries.partition_point(|entry| is_old(per_us, entry.at, now))
     }
+}
+
+fn is_old(per_us: i64, at: Instant, now: Instant) -> bool {
+    at.0 <= now.0.saturating_sub(per_us)
 }
 
 fn too_large() -> Refused {
@@ -189,6 +255,49 @@ mod tests {
         assert!(window.push(HOUR, Instant(HOUR + 7), number(1), 0).is_ok());
         assert_eq!(window.summary(HOUR, Instant(HOUR + 7)).count, 1);
         assert_eq!(window.summary(HOUR, Instant(HOUR + 7)).sum, number(1), "what is forgotten is in no sum");
+    }
+
+    #[test]
+    fn an_amount_that_nobody_knows_hides_the_sum_until_it_is_too_old() {
+        let known = |window: &Window, now| match window.seen(HOUR, Instant(now)) {
+            Belief::Known(Value::Summary(summary)) => Some(summary.sum),
+            _ => None,
+        };
+        let why: Arc<str> = "a call of `t` got no answer".into();
+        let mut window = filled(&[(0, 3)]);
+        window.push_unclear(HOUR, Instant(10), &why, 2);
+        window.push(HOUR, Instant(20), number(4), 3).unwrap();
+        assert_eq!(known(&window, 20), None);
+        assert_eq!(
+            window.seen(HOUR, Instant(20)),
+            Belief::unknown(format!("{why}; known again from 1970-01-01T01:00:00Z on"))
+        );
+        assert_eq!((known(&window, HOUR + 9), known(&window, HOUR + 10)), (None, Some(number(4))));
+        assert_eq!(known(&window, 5), None, "a clock that was set back ends nothing");
+        let mut taken = window.clone();
+        assert!(taken.take_off(2) && !taken.take_off(2));
+        assert_eq!(known(&taken, 20), Some(number(7)));
+        // The second of two ends last, and taking off that one leaves the first.
+        window.push_unclear(HOUR, Instant(30), &"why".into(), 4);
+        assert_eq!((known(&window, HOUR + 29), known(&window, HOUR + 30)), (None, Some(number(0))));
+        assert!(window.take_off(4));
+        assert_eq!((known(&window, HOUR + 9), known(&window, HOUR + 10)), (None, Some(number(4))));
+        window.push(HOUR, Instant(HOUR + 10), number(1), 5).unwrap();
+        assert_eq!((known(&window, HOUR + 10), window.unclear()), (Some(number(5)), None));
+    }
+
+    #[test]
+    fn a_full_window_has_room_for_an_amount_that_nobody_knows_and_loses_none_by_it() {
+        let mut window = Window::default();
+        for step in 1..=ENTRIES_MAX as u64 {
+            window.push(HOUR, Instant(7), number(1), step).unwrap();
+        }
+        window.push_unclear(HOUR, Instant(8), &"why".into(), 77_777);
+        assert_eq!(window.entries.len(), ENTRIES_MAX);
+        assert!(!window.take_off(77_777) && !window.take_off(ENTRIES_MAX as u64));
+        assert!(matches!(window.seen(HOUR, Instant(HOUR + 7)), Belief::Unknown(_)));
+        assert_eq!(window.summary(HOUR, Instant(HOUR + 8)).sum, number(0));
+        assert!(matches!(window.seen(HOUR, Instant(HOUR + 8)), Belief::Known(_)));
     }
 
     #[test]

@@ -10,11 +10,14 @@ use super::super::spell::{belief, shown, spelled};
 use super::super::{Combine, Kind, Scope, Unreadable, Variable};
 use super::{Belief, Changed, Effects, Held, Kept, Open, add, lost_of};
 use crate::ledger::{Declared, Settled};
+use crate::world::Instant;
 
 /// A call of another process that is under way: what the variables of its `after` hold where no answer comes.
 #[derive(Debug, Clone)]
 pub(super) struct Flight {
     after: Vec<(Arc<Variable>, Belief)>,
+    /// When it was decided.
+    at: Option<Instant>,
 }
 
 impl Kept {
@@ -50,15 +53,18 @@ impl Kept {
     pub(crate) fn open_elsewhere(&mut self, step: u64, flight: &str) -> Result<(), Unreadable> {
         let read: Json = serde_json::from_str(flight).map_err(|why| Unreadable(why.to_string()))?;
         let after = || {
+            let at = read.get("at").map(|at| at.as_i64().map(Instant));
             let after = read.get("after")?.as_array()?.iter();
             let after = after.map(|one| Some((Arc::new(variable(one)?), belief(one.get("lost")?)?)));
-            Some((Arc::<str>::from(read.get("tool")?.as_str()?), after.collect::<Option<Vec<_>>>()?))
+            let tool = Arc::<str>::from(read.get("tool")?.as_str()?);
+            let flight = Flight { after: after.collect::<Option<_>>()?, at: at.flatten() };
+            Some((tool, flight))
         };
-        let (tool, after) = after().ok_or_else(|| Unreadable("a call under way".to_owned()))?;
-        for (variable, _) in &after {
+        let (tool, flight) = after().ok_or_else(|| Unreadable("a call under way".to_owned()))?;
+        for (variable, _) in &flight.after {
             self.pend(&variable.name, step, &tool);
         }
-        self.elsewhere.insert(step, Flight { after });
+        self.elsewhere.insert(step, flight);
         Ok(())
     }
 
@@ -74,7 +80,7 @@ impl Kept {
         let mut changes = Vec::new();
         for (variable, lost) in flight.after {
             self.pend_no_more(&variable.name, step);
-            add(&mut changes, Changed::of(&variable, lost, None, false));
+            add(&mut changes, Changed::of(&variable, lost, flight.at, false));
         }
         for changed in &changes {
             let _ = self.write(changed, step);
@@ -112,7 +118,8 @@ impl Effects {
             }
             text
         });
-        Some(json!({ "tool": &*self.tool, "after": after.collect::<Vec<_>>() }).to_string())
+        let at = self.call.as_ref().and_then(|call| Some(call.now.as_ref().ok()?.0));
+        Some(json!({ "tool": &*self.tool, "at": at, "after": after.collect::<Vec<_>>() }).to_string())
     }
 }
 
@@ -146,9 +153,10 @@ pub(crate) fn parted(flight: &str, stores: &BTreeSet<String>) -> Result<[Option<
         one.get("is_stores") == Some(&Json::Bool(true)) && name.is_some_and(|name| stores.contains(name))
     };
     let (ours, theirs): (Vec<Json>, Vec<Json>) = after.iter().cloned().partition(is_stores);
-    let tool = read.get("tool");
-    let part =
-        |after: Vec<Json>| (!after.is_empty()).then(|| json!({ "tool": tool, "after": after }).to_string());
+    let (tool, at) = (read.get("tool"), read.get("at"));
+    let part = |after: Vec<Json>| {
+        (!after.is_empty()).then(|| json!({ "tool": tool, "at": at, "after": after }).to_string())
+    };
     Ok([part(ours), part(theirs)])
 }
 
