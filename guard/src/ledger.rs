@@ -27,7 +27,7 @@ mod ended;
 mod past;
 
 pub use ended::{Ended, Said, Settled, StateNote};
-pub use past::{OpenCall, Part, Past, Remembered, Transition, parted};
+pub use past::{OpenCall, Part, Past, Remembered, Rows, Transition, parted};
 
 /// Whose history a call belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -261,7 +261,7 @@ fn a_file_that_is_none_of_ours_is_left_as_it_is() {
     let before = std::fs::read(desk.state()).unwrap();
     let record = desk.record().display().to_string();
     let (code, said) = refused(&["--session", "s", "--store", &record], &[]);
-    assert!(code == Some(74) && said.contains("it is none of this version"), "{code:?} {said}");
+    assert!(code == Some(74) && said.contains("it is none of this program"), "{code:?} {said}");
     assert_eq!(std::fs::read(desk.state()).unwrap(), before);
 }
 

@@ -11,7 +11,7 @@ use crate::praxiom;
 use crate::proposal::CallKey;
 use crate::state::{Effects, Kept, Noted};
 
-pub use kept::{Part, parted};
+pub use kept::{Part, Rows, parted};
 
 /// What is remembered of a session.
 #[derive(Debug, Default)]

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::after::AfterEnv;
+use super::window::Filed;
 use super::{After, Belief, Change, Changed, Combine, Effects, Kind, Seen, Value, Variable, View, Window};
 use crate::cel::Budget;
 use crate::ledger::{Ended, Said, Settled, StateNote};
@@ -24,6 +25,8 @@ pub struct Kept {
     pending: BTreeMap<Arc<str>, BTreeMap<u64, Arc<str>>>,
     /// Calls of other processes that are under way.
     elsewhere: BTreeMap<u64, parts::Flight>,
+    /// What a store has of the windows as rows.
+    filed: BTreeMap<Arc<str>, Filed>,
     /// It is what a record says: what is not here is not known.
     is_recorded: bool,
 }

@@ -165,7 +165,7 @@ pub(super) fn spelled(belief: &Belief) -> Json {
     }
 }
 
-fn spelled_entry(entry: &Entry) -> Json {
+pub(super) fn spelled_entry(entry: &Entry) -> Json {
     let amount = match &entry.unclear {
         Some(why) => json!({ "unclear": &**why }),
         None => json!(entry.amount.to_string()),
@@ -231,13 +231,13 @@ fn composed(members: &Map<String, Json>) -> Option<Value> {
     let entries = members.get("window")?.as_array().filter(|entries| entries.len() <= ENTRIES_MAX)?;
     let mut window = Window::default();
     for entry in entries {
-        add_entry(&mut window, entry)?;
+        read_entry(&mut window, entry)?;
     }
     Some(Value::Window(Arc::new(window)))
 }
 
 /// Adds what [`spelled_entry`] made.
-fn add_entry(window: &mut Window, entry: &Json) -> Option<()> {
+pub(super) fn read_entry(window: &mut Window, entry: &Json) -> Option<()> {
     // So wide that nothing is too old for it.
     const WIDE: i64 = i64::MAX;
     let (at, amount) = (Instant(entry.get(0)?.as_i64()?), entry.get(1)?);

@@ -1,5 +1,7 @@
 //! A window: amounts with their times, of which the young ones count.
 
+mod rows;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -16,7 +18,15 @@ pub struct Window {
     entries: VecDeque<Entry>,
     /// The last entry of an amount that nobody knows: until it is too old nothing is known of the sum.
     unclear: Option<Unclear>,
+    /// The number of the next entry. Numbers grow from the first entry to the last, and none comes again.
+    next: u64,
+    /// Entries that were taken off before they were too old.
+    taken: u64,
+    /// The numbers of the last of them.
+    last_taken: VecDeque<u64>,
 }
+
+pub(super) use rows::{Filed, Head};
 
 #[derive(Debug, Clone, PartialEq)]
 struct Unclear {
@@ -35,6 +45,7 @@ pub(super) struct Entry {
     total: Decimal,
     /// The step that made it; 0 for one of an earlier process.
     pub(super) step: u64,
+    number: u64,
 }
 
 /// What a decision sees of a window: that what is too old is gone by then.
@@ -121,7 +132,8 @@ impl Window {
         Window::takes(&summary, &amount)?;
         let at = self.not_before_last(at);
         let total = self.total_of_all().add(&amount).map_err(|_: NumberError| too_large())?;
-        self.entries.push_back(Entry { at, amount, unclear: None, total, step });
+        let number = self.number();
+        self.entries.push_back(Entry { at, amount, unclear: None, total, step, number });
         Ok(())
     }
 
@@ -130,19 +142,37 @@ impl Window {
         self.forget_old(per_us, at);
         let at = self.not_before_last(at);
         let is_full = self.entries.len() >= ENTRIES_MAX;
-        if is_full {
-            self.entries.pop_back();
+        if is_full && let Some(last) = self.entries.pop_back() {
+            self.is_taken(last.number);
         }
         // It stands for two calls then, and none of them can take it back.
         let step = if is_full { 0 } else { step };
-        let (amount, total) = (Decimal::ZERO, self.total_of_all());
-        self.entries.push_back(Entry { at, amount, unclear: Some(Arc::clone(why)), total, step });
+        let (amount, total, number) = (Decimal::ZERO, self.total_of_all(), self.number());
+        self.entries.push_back(Entry { at, amount, unclear: Some(Arc::clone(why)), total, step, number });
         self.unclear = Some(Unclear { at, why: Arc::clone(why) });
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn is_taken(&mut self, number: u64) {
+        self.taken += 1;
+        self.last_taken.push_back(number);
+        if self.last_taken.len() > rows::TOLD_MAX {
+            self.last_taken.pop_front();
+        }
     }
 
     fn forget_old(&mut self, per_us: i64, at: Instant) {
         let old = self.first_young(per_us, at);
         self.entries.drain(..old);
+        self.forget_unclear();
+    }
+
+    /// What made it unknown may be forgotten.
+    fn forget_unclear(&mut self) {
         if let Some(unclear) = &self.unclear
             && self.entries.front().is_none_or(|first| first.at > unclear.at)
         {
@@ -156,8 +186,21 @@ impl Window {
 
     /// Takes off what a step added, if that is there still.
     pub(super) fn take_off(&mut self, step: u64) -> bool {
-        let Some(found) = self.entries.iter().position(|entry| entry.step == step) else { return false };
-        self.entries.retain(|entry| entry.step != step);
+        let of_it = self.entries.iter().filter(|entry| entry.step == step);
+        let numbers: Vec<u64> = of_it.map(|entry| entry.number).collect();
+        for number in &numbers {
+            self.take_off_number(*number);
+        }
+        !numbers.is_empty()
+    }
+
+    fn take_off_number(&mut self, number: u64) {
+        let found = self.entries.partition_point(|entry| entry.number < number);
+        if self.entries.get(found).is_none_or(|entry| entry.number != number) {
+            return;
+        }
+        self.entries.remove(found);
+        self.is_taken(number);
         let unclear = self.entries.iter().rev().find_map(|entry| Some((entry.at, entry.unclear.clone()?)));
         self.unclear = unclear.map(|(at, why)| Unclear { at, why });
         // Of the first one left any start will do: sums are differences.
@@ -168,7 +211,6 @@ impl Window {
             total = total.add(&entry.amount).unwrap_or(total);
             entry.total.clone_from(&total);
         }
-        true
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {

@@ -25,6 +25,27 @@ pub struct Part {
     pub is_stores: bool,
     /// What it holds; nothing where that is what its policy says at first.
     pub text: Option<String>,
+    /// What it holds besides, a row each: a step is to cost what it adds, however much there is.
+    pub rows: Rows,
+}
+
+/// Rows of a part: by their numbers, which grow.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Rows {
+    /// It is these and no others.
+    All(Vec<(u64, String)>),
+    /// Those that were there, but not these, and new ones.
+    Changed {
+        /// Those before this one are there no more.
+        below: u64,
+        /// Nor are these.
+        gone: Vec<u64>,
+        /// These are new.
+        added: Vec<(u64, String)>,
+    },
+    /// It never had any.
+    #[default]
+    None,
 }
 
 impl Past {
@@ -90,14 +111,14 @@ impl Past {
 
     /// All that this call may have changed, as it is now.
     #[must_use]
-    pub fn parts(&self, of: &Transition) -> Vec<Part> {
+    pub fn parts(&mut self, of: &Transition) -> Vec<Part> {
         self.remembered.parts(of)
     }
 
     /// All that the end of this call may have changed, as it is now.
     #[must_use]
-    pub fn settled_parts(&self, of: &Transition, how: Settled) -> Vec<Part> {
-        match (&self.remembered, of) {
+    pub fn settled_parts(&mut self, of: &Transition, how: Settled) -> Vec<Part> {
+        match (&mut self.remembered, of) {
             (Remembered::Native(kept), Transition::Native(effects)) => {
                 effects.settled_variables(how).map(|variable| part(kept, variable)).collect()
             }
@@ -105,7 +126,23 @@ impl Past {
         }
     }
 
-    /// Takes over what another process wrote.
+    /// From which number on the rows of a part are to be read that another process wrote; nothing where it has none.
+    ///
+    /// # Errors
+    /// Nobody here can read it.
+    pub fn rows_from(&self, name: &str, text: Option<&str>) -> Result<Option<u64>, String> {
+        let new = Kept::default();
+        let kept = match &self.remembered {
+            Remembered::Native(kept) => kept,
+            Remembered::Nothing | Remembered::Praxiom(_) => &new,
+        };
+        if name == PRAXIOM {
+            return Ok(None);
+        }
+        kept.rows_from(name, text).map_err(|why| why.to_string())
+    }
+
+    /// Takes over what another process wrote, with the rows that were to be read ([`Past::rows_from`]).
     ///
     /// # Errors
     /// Nobody here can read it.
@@ -163,7 +200,7 @@ impl Remembered {
         }
     }
 
-    fn parts(&self, of: &Transition) -> Vec<Part> {
+    fn parts(&mut self, of: &Transition) -> Vec<Part> {
         match (self, of) {
             (Remembered::Native(kept), Transition::Native(effects)) => {
                 effects.variables().map(|variable| part(kept, variable)).collect()
@@ -182,7 +219,11 @@ impl Remembered {
             (_, PRAXIOM, _) => Err(OTHER.to_owned()),
             _ => {
                 let Some(kept) = self.native() else { return Err(OTHER.to_owned()) };
-                kept.set_part(&part.name, part.text.as_deref()).map_err(|why| why.to_string())
+                let rows = match &part.rows {
+                    Rows::All(rows) => rows.as_slice(),
+                    Rows::Changed { .. } | Rows::None => &[],
+                };
+                kept.set_part(&part.name, part.text.as_deref(), rows).map_err(|why| why.to_string())
             }
         }
     }
@@ -197,14 +238,15 @@ pub fn parted(flight: &str, stores: &BTreeSet<String>) -> Result<[Option<String>
     state::parted(flight, stores).map_err(|why| why.to_string())
 }
 
-fn part(kept: &Kept, variable: &Variable) -> Part {
+fn part(kept: &mut Kept, variable: &Variable) -> Part {
     let (name, is_stores) = (variable.name.to_string(), variable.scope == Scope::Store);
-    Part { name, is_stores, text: kept.part(&variable.name) }
+    let (text, rows) = kept.part(&variable.name);
+    Part { name, is_stores, text, rows }
 }
 
 /// What a policy of praxiom remembers is one part: its variables are few, and its policies replace them whole.
 fn whole(past: &praxiom::Past) -> Part {
-    Part { name: PRAXIOM.to_owned(), is_stores: false, text: Some(past.encode()) }
+    Part { name: PRAXIOM.to_owned(), is_stores: false, text: Some(past.encode()), rows: Rows::None }
 }
 
 impl Policy {

@@ -7,10 +7,14 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::super::spell::{belief, shown, spelled};
-use super::super::{Combine, Kind, Scope, Unreadable, Variable};
+use super::super::window::Head;
+use super::super::{Combine, Kind, Scope, Unreadable, Value, Variable};
 use super::{Belief, Changed, Effects, Held, Kept, Open, add, lost_of};
-use crate::ledger::{Declared, Settled};
+use crate::ledger::{Declared, Rows, Settled};
 use crate::world::Instant;
+
+/// Bytes of a window whose entries are rows: a few numbers.
+const HEAD_BYTES_MAX: usize = 1024;
 
 /// A call of another process that is under way: what the variables of its `after` hold where no answer comes.
 #[derive(Debug, Clone)]
@@ -21,20 +25,57 @@ pub(super) struct Flight {
 }
 
 impl Kept {
-    /// A variable as a store keeps it; nothing where it holds what its policy says at first.
-    pub(crate) fn part(&self, name: &str) -> Option<String> {
-        let held = self.values.get(name)?;
-        Some(json!({ "by": held.writer, "is": spelled(&held.belief) }).to_string())
+    /// A variable as a store keeps it; nothing where it holds what its policy says at first. And what becomes of its
+    /// rows: a window of ten thousand entries is not written anew for one more.
+    pub(crate) fn part(&mut self, name: &Arc<str>) -> (Option<String>, Rows) {
+        let filed = self.filed.remove(name);
+        let held = self.values.get(name);
+        if let Some(Held { belief: Belief::Known(Value::Window(window)), writer }) = held {
+            self.filed.insert(Arc::clone(name), window.filed());
+            let text = json!({ "by": writer, "rows": window.head().spelled() }).to_string();
+            return (Some(text), window.rows(filed));
+        }
+        let text = held.map(|held| json!({ "by": held.writer, "is": spelled(&held.belief) }).to_string());
+        (text, filed.map_or(Rows::None, |_| Rows::All(Vec::new())))
     }
 
-    /// Takes over what another process wrote.
-    pub(crate) fn set_part(&mut self, name: &str, text: Option<&str>) -> Result<(), Unreadable> {
-        let Some(text) = text else {
-            self.values.remove(name);
-            return Ok(());
-        };
+    /// The first of the rows to be read for what another process wrote; nothing where it has none.
+    pub(crate) fn rows_from(&self, name: &str, text: Option<&str>) -> Result<Option<u64>, Unreadable> {
+        // What is longer has none, and is not read twice.
+        let Some(text) = text.filter(|text| text.len() <= HEAD_BYTES_MAX) else { return Ok(None) };
         let read: Json = serde_json::from_str(text).map_err(|why| Unreadable(why.to_string()))?;
-        let held = || Some(Held { belief: belief(read.get("is")?)?, writer: read.get("by")?.as_u64()? });
+        let Some(rows) = read.get("rows") else { return Ok(None) };
+        let head = Head::read(rows).ok_or_else(|| Unreadable(format!("`{name}` has no value")))?;
+        Ok(Some(head.from(self.filed.get(name).copied())))
+    }
+
+    /// Takes over what another process wrote. `rows`: from the first one on that was to be read.
+    pub(crate) fn set_part(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        rows: &[(u64, String)],
+    ) -> Result<(), Unreadable> {
+        let filed = self.filed.remove(name);
+        let before = self.values.remove(name);
+        let Some(text) = text else { return Ok(()) };
+        let read: Json = serde_json::from_str(text).map_err(|why| Unreadable(why.to_string()))?;
+        let held = || {
+            let writer = read.get("by")?.as_u64()?;
+            // As a version before wrote it, all in one: the next change makes rows of it.
+            let Some(head) = read.get("rows") else {
+                return Some(Held { belief: belief(read.get("is")?)?, writer });
+            };
+            let head = Head::read(head)?;
+            let is_new = head.from(filed) == 0;
+            let mut window = match before.map(|held| held.belief) {
+                Some(Belief::Known(Value::Window(window))) if !is_new => window,
+                _ => Arc::default(),
+            };
+            Arc::make_mut(&mut window).follow(&head, is_new, rows)?;
+            self.filed.insert(name.into(), window.filed());
+            Some(Held { belief: Belief::Known(Value::Window(window)), writer })
+        };
         let held = held().ok_or_else(|| Unreadable(format!("`{name}` has no value")))?;
         self.values.insert(name.into(), held);
         Ok(())

@@ -19,7 +19,7 @@ use crate::store_path::with_suffix;
 
 /// "Frms"
 const APPLICATION_ID: i32 = 0x4672_6d73;
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
 /// How long the start of a session waits for others.
 const START_WAIT: Duration = Duration::from_secs(5);
 /// How long is slept before it is tried again: another's step takes microseconds.
@@ -50,6 +50,13 @@ CREATE TABLE remembered (principal TEXT NOT NULL, session INTEGER NOT NULL, name
   version INTEGER NOT NULL, PRIMARY KEY (principal, session, name)) STRICT, WITHOUT ROWID;
 CREATE TABLE declared (principal TEXT NOT NULL, session INTEGER NOT NULL, name TEXT NOT NULL, lease INTEGER NOT NULL,
   says TEXT NOT NULL, policy TEXT NOT NULL, PRIMARY KEY (principal, session, name, lease)) STRICT, WITHOUT ROWID;
+";
+
+/// What the first format has not. Its windows stand in `remembered` as a whole: they are read there, and become rows with
+/// their next change.
+const ENTRIES: &str = "
+CREATE TABLE entries (session INTEGER NOT NULL, principal TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
+  entry TEXT NOT NULL, PRIMARY KEY (session, principal, name, number)) STRICT, WITHOUT ROWID;
 ";
 
 /// Why a step was not made.
@@ -107,8 +114,14 @@ impl StateFile {
         let connection = connect(path).map_err(of_sqlite)?;
         connection.busy_timeout(START_WAIT).map_err(of_sqlite)?;
         patiently(|| make_tables(&connection)).map_err(of_sqlite)?;
-        if !is_ours(&connection).map_err(of_sqlite)? {
-            return Err(cannot(&format!("it is none of this version; {REMOVE}")));
+        match format(&connection).map_err(of_sqlite)? {
+            Some(FORMAT) => {}
+            Some(other) if other > FORMAT => {
+                return Err(cannot(&format!(
+                    "a newer version wrote it (format {other}, and this one knows {FORMAT}): use that one; or {REMOVE}"
+                )));
+            }
+            _ => return Err(cannot(&format!("it is none of this program's; {REMOVE}"))),
         }
         connection.busy_timeout(Duration::ZERO).map_err(of_sqlite)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -200,24 +213,29 @@ fn patiently<T>(mut step: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Resu
     }
 }
 
-fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
+/// The format of the file; nothing where it is somebody else's.
+fn format(connection: &Connection) -> rusqlite::Result<Option<i32>> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    Ok((number("application_id")?, number("user_version")?) == (APPLICATION_ID, FORMAT))
+    Ok((number("application_id")? == APPLICATION_ID).then_some(number("user_version")?))
 }
 
 fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     let is_empty = |connection: &Connection| {
         connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get::<_, bool>(0))
     };
-    if !is_empty(connection)? && !is_ours(connection)? {
-        // Somebody else's: nothing of it is changed.
+    if !is_empty(connection)? && !matches!(format(connection)?, Some(1 | FORMAT)) {
+        // Somebody else's, or a newer one: nothing of it is changed.
         return Ok(());
     }
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     let step = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if is_empty(&step)? {
         step.execute_batch(SCHEMA)?;
+        step.execute_batch(ENTRIES)?;
         step.pragma_update(None, "application_id", APPLICATION_ID)?;
+        step.pragma_update(None, "user_version", FORMAT)?;
+    } else if format(&step)? == Some(1) {
+        step.execute_batch(ENTRIES)?;
         step.pragma_update(None, "user_version", FORMAT)?;
     }
     step.commit()

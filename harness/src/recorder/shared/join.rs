@@ -184,7 +184,7 @@ fn tidy(step: &Transaction<'_>, state: &Path) -> Result<(), Failed> {
 
 /// Nothing is left of it.
 fn end(step: &Transaction<'_>, session: i64) -> Result<(), Failed> {
-    for table in ["made", "open", "said", "remembered", "declared"] {
+    for table in ["made", "open", "said", "remembered", "entries", "declared"] {
         step.execute(&format!("DELETE FROM {table} WHERE session = ?1"), [session])?;
     }
     step.execute("DELETE FROM sessions WHERE number = ?1", [session])?;

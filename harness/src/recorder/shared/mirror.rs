@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use framegate_guard::ledger::{OpenCall, Part, Past, Transition, parted};
+use framegate_guard::ledger::{OpenCall, Part, Past, Rows, Transition, parted};
 use framegate_guard::proposal::CallKey;
 use rusqlite::{Transaction, params};
 
+use super::entries;
 use super::file::Failed;
 
 /// Bits of a step's number that count the steps of one process; those before it are its lease's number.
@@ -117,13 +118,18 @@ impl Mirror {
         let mut changed = false;
         while let Some(row) = rows.next()? {
             let is_stores = row.get::<_, i64>(1)? == STORE;
-            let part = Part { name: row.get(0)?, is_stores, text: row.get(2)? };
+            let (name, text): (String, Option<String>) = (row.get(0)?, row.get(2)?);
             // Another session may call its own like one of the store's.
-            if self.stores.contains(&part.name) != is_stores {
+            if self.stores.contains(&name) != is_stores {
                 continue;
             }
-            let set = self.past.set_part(&part);
-            set.map_err(|why| Failed::Other(format!("`{}` cannot be read: {why}", part.name)))?;
+            let cannot = |why: String| Failed::Other(format!("`{name}` cannot be read: {why}"));
+            let rows = match self.past.rows_from(&name, text.as_deref()).map_err(cannot)? {
+                Some(from) => Rows::All(entries::read(step, about, (is_stores, &name), from)?),
+                None => Rows::None,
+            };
+            let part = Part { name: name.clone(), is_stores, text, rows };
+            self.past.set_part(&part).map_err(cannot)?;
             changed = true;
         }
         Ok(changed)
@@ -241,7 +247,8 @@ impl Mirror {
         step.prepare_cached(insert)?.execute(row)?;
         self.write_made(step, about, &open.call)?;
         if let Some(transition) = &open.transition {
-            self.write_parts(step, about, &self.past.parts(transition))?;
+            let parts = self.past.parts(transition);
+            self.write_parts(step, about, &parts)?;
         }
         self.own.insert(number, open);
         Ok(())
@@ -279,6 +286,7 @@ impl Mirror {
             let session = if part.is_stores { STORE } else { about.session };
             let row = params![about.principal, session, part.name, part.text, self.version];
             step.prepare_cached(upsert)?.execute(row)?;
+            entries::write(step, about, part)?;
         }
         Ok(())
     }

@@ -22,6 +22,7 @@
 
 mod core;
 mod declare;
+mod entries;
 mod file;
 mod join;
 mod keeper;

@@ -26,9 +26,29 @@ struct Caller(Guard);
 
 impl Caller {
     fn new() -> Caller {
-        let text = b"framegate: 1\ndefault: allow\ndefaults: { arguments: unchecked }\n";
-        let policy = Policy::load("p.yaml", text, &mut |_| Err(String::new())).unwrap().policy;
+        Caller::under("")
+    }
+
+    fn under(policy: &str) -> Caller {
+        let text = format!("framegate: 1\ndefault: allow\ndefaults: {{ arguments: unchecked }}\n{policy}");
+        let policy = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err(String::new())).unwrap().policy;
         Caller(Guard::new(policy, "s", Facts::default()))
+    }
+
+    /// What is known of a variable when a call is decided that is not sent.
+    fn sees(&self, past: &SharedPast, name: &str) -> String {
+        let mut seen = String::new();
+        let mut decide = |before: &Snapshot<'_>| {
+            let none = json::Document::empty_object();
+            let call = Call { tool: "look", id: None, arguments: none.root() };
+            let decision = self.0.decide(&call, &Session::default(), before, &Disk::new(Path::new(".")));
+            let noted = decision.state.as_ref().unwrap();
+            let found = noted.before.iter().find(|(other, _)| &**other == name);
+            seen = found.map(|(_, seen)| seen.belief.to_string()).unwrap();
+            Step { decision: Arc::new(decision), is_sent: false, record: None }
+        };
+        past.step_with(&mut decide, |number, _| number).unwrap();
+        seen
     }
 
     /// The step of a call, and whether it was made before. `waits`: off the pump's thread.
@@ -222,4 +242,172 @@ fn a_step_that_cannot_be_committed_leaves_nothing() {
     assert!(!caller.call(&one, 9, false).1);
     let numbers: BTreeSet<u64> = (0..3).map(|n| caller.call(&one, n, false).0).collect();
     assert_eq!(numbers.len(), 3);
+}
+
+/// A window that each call adds to.
+const COUNTS: &str =
+    "state: { calls: { type: window, per: day } }\nrules: [ { name: counts, set: { calls: 1 } } ]\n";
+
+fn rows(record: &Path, sql: &str) -> i64 {
+    Connection::open(beside(record)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn any_number_of_processes_count_in_one_window() {
+    let caller = Caller::under(&COUNTS.replace("set: { calls: 1 }", "set: { calls: 1 }, on_error: undo"));
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("r.db");
+    let mut random = Random(11);
+    let mut processes: Vec<SharedPast> = (0..3).map(|_| join(&record, "s", "one")).collect();
+    let (mut count, mut open) = (0, Vec::<(usize, u64)>::new());
+    for n in 0..400 {
+        let at = random.below(processes.len());
+        let one = open.iter().position(|(of, _)| *of == at);
+        match (random.below(20), one) {
+            (0, _) => {
+                // Killed, or ended: what it had under way counts.
+                if n % 2 == 0 {
+                    processes[at].finish();
+                }
+                processes[at] = join(&record, "s", "one");
+                open.retain(|(of, _)| *of != at);
+            }
+            (way @ 1..10, Some(place)) => {
+                let (_, number) = open.remove(place);
+                match way {
+                    1..5 => {
+                        processes[at].settle(number, &Ended::without_answer(Settled::Done)).map(drop).unwrap()
+                    }
+                    5..8 => processes[at]
+                        .settle(number, &Ended::without_answer(Settled::Failed))
+                        .map(drop)
+                        .unwrap(),
+                    _ => processes[at].undo(number),
+                }
+                count -= i64::from(way >= 5);
+            }
+            (way, _) => {
+                open.push((at, caller.call(&processes[at], n, way % 2 == 0).0));
+                count += 1;
+            }
+        }
+        let looks = random.below(processes.len());
+        assert_eq!(caller.sees(&processes[looks], "calls"), count.to_string(), "{n}");
+    }
+    assert!(count > 50);
+    assert_eq!(rows(&record, "SELECT count(*) FROM entries"), count);
+    assert_eq!(rows(&record, "SELECT count(*) FROM remembered"), 1);
+    assert_eq!(caller.sees(&join(&record, "t", "one"), "calls"), "0");
+}
+
+/// Puts a window as the first format has it: all in one.
+fn put_whole(record: &Path, entries: u64) {
+    let now = u64::try_from(super::now_ms()).unwrap() * 1000;
+    let window: Vec<serde_json::Value> =
+        (0..entries).map(|n| serde_json::json!([now - 10_000 + n, "1", 1])).collect();
+    let value = serde_json::json!({ "by": 1, "is": { "window": window } }).to_string();
+    let connection = Connection::open(beside(record)).unwrap();
+    connection.execute("UPDATE clock SET version = version + 1", []).unwrap();
+    let insert = "INSERT INTO remembered (principal, session, name, value, version) \
+                  SELECT 'p', 1, 'calls', ?1, version FROM clock";
+    connection.execute(insert, [value]).unwrap();
+}
+
+#[test]
+fn a_file_of_the_first_format_is_made_one_of_this_with_all_that_it_remembers() {
+    let (folder, caller) = (tempfile::tempdir().unwrap(), Caller::under(COUNTS));
+    let record = folder.path().join("r.db");
+    join(&record, "s", "one").finish();
+    put_whole(&record, 7);
+    let change = |sql: &str| Connection::open(beside(&record)).unwrap().execute_batch(sql).unwrap();
+    change("DROP TABLE entries; PRAGMA user_version = 1");
+    let one = join(&record, "s", "one");
+    assert_eq!(caller.sees(&one, "calls"), "7");
+    caller.call(&one, 1, false);
+    assert_eq!(
+        (caller.sees(&one, "calls"), caller.sees(&join(&record, "s", "two"), "calls")),
+        ("8".into(), "8".into())
+    );
+    assert_eq!(rows(&record, "SELECT count(*) FROM entries"), 8);
+    assert_eq!(rows(&record, "PRAGMA user_version"), 2);
+    // Nobody guesses at what another program wrote.
+    let why = |sql: &str| {
+        change(sql);
+        let key = SessionKey { principal: "p".into(), name: "s".into() };
+        let (is_full, keep, is_private) = (false, Keep::Full, false);
+        SharedPast::join(Joining { record: &record, key, server: "one", is_full, keep, is_private })
+            .unwrap_err()
+    };
+    let newer = why("PRAGMA user_version = 3");
+    assert!(
+        newer.contains("a newer version wrote it (format 3, and this one knows 2): use that one"),
+        "{newer}"
+    );
+    let other = why("PRAGMA user_version = 2; PRAGMA application_id = 7");
+    assert!(other.contains("it is none of this program's; when no session runs, remove it"), "{other}");
+}
+
+#[test]
+fn an_entry_that_is_missing_is_told_and_nothing_is_decided() {
+    let (folder, caller) = (tempfile::tempdir().unwrap(), Caller::under(COUNTS));
+    let record = folder.path().join("r.db");
+    let one = join(&record, "s", "one");
+    (0..3).for_each(|n| assert!(!caller.call(&one, n, false).1));
+    Connection::open(beside(&record)).unwrap().execute("DELETE FROM entries WHERE number = 1", []).unwrap();
+    let two = join(&record, "s", "two");
+    let why = two.step_with(&mut |_| panic!("it was decided"), |number, _| number).unwrap_err();
+    assert!(why.0.contains("`calls` cannot be read"), "{why}");
+}
+
+#[test]
+fn what_a_process_that_is_gone_added_to_a_window_is_unknown_until_it_counts_no_more() {
+    let caller = Caller::under(&COUNTS.replace("set:", "after:"));
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("r.db");
+    let one = join(&record, "s", "one");
+    caller.call(&one, 1, false);
+    drop(one);
+    let two = join(&record, "s", "two");
+    for past in [&two, &join(&record, "s", "three")] {
+        let seen = caller.sees(past, "calls");
+        assert!(seen.starts_with("unknown (a call of `t` got no answer; known again from 20"), "{seen}");
+    }
+    assert_eq!(rows(&record, "SELECT count(*) FROM entries"), 1);
+}
+
+/// How long a step and its end take, in microseconds.
+fn step_us(caller: &Caller, past: &SharedPast, steps: usize) -> u128 {
+    let begun = std::time::Instant::now();
+    for n in 0..steps {
+        let (number, _) = caller.call(past, n, false);
+        past.settle(number, &Ended::without_answer(Settled::Done)).unwrap();
+    }
+    begun.elapsed().as_micros() / u128::try_from(steps).unwrap()
+}
+
+/// `cargo nextest run -p framegate --run-ignored only --no-capture a_step_costs`
+#[test]
+#[ignore = "it measures"]
+fn a_step_costs_what_it_adds_to_a_window_and_not_the_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plain, counting) = (Caller::new(), Caller::under(COUNTS));
+    let none = join(&folder.path().join("none.db"), "s", "one");
+    println!("no window: {} µs a step", step_us(&plain, &none, 500));
+    for entries in [0, 100, 1_000, 9_900] {
+        let record = folder.path().join(format!("{entries}.db"));
+        let past = join(&record, "s", "one");
+        put_whole(&record, entries);
+        let first = step_us(&counting, &past, 1);
+        println!(
+            "a window of {entries}: {first} µs the first step, {} µs a step",
+            step_us(&counting, &past, 50)
+        );
+        let other = join(&record, "s", "two");
+        let joining = step_us(&counting, &other, 1);
+        let turns: u128 = (0..20).map(|_| step_us(&counting, &past, 1) + step_us(&counting, &other, 1)).sum();
+        println!(
+            "  two processes in turn: {} µs a step; the first step of the second {joining} µs",
+            turns / 40
+        );
+    }
 }
