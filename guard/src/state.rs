@@ -19,6 +19,7 @@ mod belief;
 mod change;
 mod effects;
 mod kept;
+mod settled;
 mod spell;
 mod value;
 mod variable;
@@ -37,6 +38,7 @@ pub use window::{Summary, Window};
 
 pub(crate) use after::{AfterCall, result_type};
 pub(crate) use kept::{add, parted};
+pub(crate) use settled::Settlement;
 pub(crate) use spell::{noted, seen_of, short, shown, time};
 pub(crate) use variable::span;
 pub(crate) use view::{calls, reads};

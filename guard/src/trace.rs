@@ -114,7 +114,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    fn new(what: &str, then: impl Display, now: impl Display) -> Difference {
+    pub(crate) fn new(what: &str, then: impl Display, now: impl Display) -> Difference {
         Difference { what: what.to_owned(), then: then.to_string(), now: now.to_string() }
     }
 }

@@ -340,6 +340,40 @@ fn an_error_takes_an_amount_off_a_sum_that_others_changed_since() {
 }
 
 #[test]
+fn an_end_says_what_it_met_and_what_it_made_of_that() {
+    let rig = Rig::new(
+        r"
+state: { n: int, other: int, w: { type: window, per: hour } }
+rules:
+  - { name: work, tools: [work], set: { n: 7, w: 2 }, on_error: undo, after: { w: size(result.text) + state.n } }
+",
+    );
+    let work = rig.call("work", "{}");
+    let answer = |is_error| Answer { is_error, text: "abc".into(), structured: None };
+    let until = rig.clock.now().unwrap().0 + HOUR;
+    assert_eq!(
+        rig.ends(&work, Settled::Done, Some(&answer(false))).unwrap(),
+        format!(
+            r#"{{"after":{{"w":{{"count":2,"per":{HOUR},"sum":"12","until":{until}}}}},"before":{{"n":7,"w":{{"count":1,"per":{HOUR},"sum":"2","until":{until}}}}},"how":"done"}}"#
+        )
+    );
+    let work = rig.call("work", "{}");
+    let told = rig.ends(&work, Settled::Failed, Some(&answer(true))).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        (&told["before"]["n"], &told["undone"]["n"], &told["after"]["n"]),
+        (&7.into(), &7.into(), &7.into())
+    );
+    assert_eq!((&told["before"]["w"]["sum"], &told["undone"]["w"]["sum"]), (&"14".into(), &"12".into()));
+    assert_eq!((&told["after"]["w"]["sum"], &told["how"]), (&"22".into(), &"failed".into()));
+    assert!(told["before"].get("other").is_none(), "nothing reads it");
+    let lost = rig.call("work", "{}");
+    let told = rig.ends(&lost, Settled::Lost, None).unwrap();
+    let why = r#""after":{"w":{"unknown":"a call of `work` got no answer"}}"#;
+    assert!(told.contains(why) && told.contains(r#""how":"lost""#), "{told}");
+}
+
+#[test]
 fn a_call_that_was_not_sent_after_all_did_nothing() {
     let rig = Rig::new(TAINT);
     let read = rig.call("read_file", "{}");

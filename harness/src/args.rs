@@ -259,13 +259,14 @@ const REPLAY_EXAMPLES: &str = "Examples:
   framegate replay --policy next.yaml --path /srv/data --path .=/work
   framegate replay --learn --session 12 > draft.yaml
 
-Without --policy each decision is made again under the policy that made it; one that comes out otherwise is a fault. With
---policy it says what would be newly denied, asked or allowed, by which rule, and which calls. Everything comes from the
-record: a fact or a path that was not asked for then is unknown, and such calls are told apart. --path states where such
-paths lead, --disk looks them up where they may have changed since; the report says what rests on which.
+Without --policy each decision is made again under the policy that made it, and what the answers made of the state; what
+comes out otherwise is a fault. With --policy it says what would be newly denied, asked or allowed, by which rule, and which
+calls. Everything comes from the record: a fact or a path that was not asked for then is unknown, and such calls are told
+apart. --path states where such paths lead, --disk looks them up where they may have changed since; the report says what
+rests on which.
 
-Exit codes: 0 all as recorded, or another policy was tried; 1 a decision is not the recorded one; 65 the record is damaged;
-74 it cannot be opened; 78 the policy cannot be used";
+Exit codes: 0 all as recorded, or another policy was tried; 1 a decision, or what an answer made of the state, is not the
+recorded one; 65 the record is damaged; 74 it cannot be opened; 78 the policy cannot be used";
 
 const RUN_EXAMPLES: &str = "Examples:
   framegate run -- npx -y @modelcontextprotocol/server-filesystem /work
@@ -280,7 +281,7 @@ gets a refusal with that reason, unless the policy lets calls be approved at a t
 
 Exit codes:
   0      the session ended cleanly
-  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example; `calibrate`: no threshold keeps the risk
+  1      `try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision, or what an answer made of the state, is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example; `calibrate`: no threshold keeps the risk
   2      the command line is wrong; `prove`: z3 is missing, or its answer cannot be read
   3      `prove`: neither a proof nor a counter-example was found
   65     a line given to `framegate explain` or `calibrate`, a record, or a text given to `framegate scan` cannot be read

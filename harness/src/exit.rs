@@ -41,7 +41,7 @@ impl Exit {
         ("0", "the session ended cleanly"),
         (
             "1",
-            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example; `calibrate`: no threshold keeps the risk",
+            "`try`: a tool that was to be called answered with an error; `test`: an expectation was not met; `verify`: the record is broken; `replay`: a decision, or what an answer made of the state, is not the recorded one; `approve`, `deny`, `revoke`: nothing came of it; `scan`: something reads like an instruction; `prove`: there is a counter-example; `calibrate`: no threshold keeps the risk",
         ),
         ("2", "the command line is wrong; `prove`: z3 is missing, or its answer cannot be read"),
         ("3", "`prove`: neither a proof nor a counter-example was found"),

@@ -15,6 +15,7 @@ pub(crate) mod after;
 pub(crate) mod again;
 pub(crate) mod call;
 pub(crate) mod choice;
+pub(crate) mod ends;
 pub(crate) mod file;
 pub(crate) mod learn;
 pub(crate) mod line;

@@ -34,6 +34,7 @@ mod session_shared;
 mod session_state;
 mod smuggling_guarded;
 mod smuggling_passes_bare;
+mod state_replay;
 mod state_run;
 mod store_asked;
 mod store_failures;

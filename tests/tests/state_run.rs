@@ -154,7 +154,8 @@ fn the_record_has_every_state_and_a_replay_makes_it_again() {
         (&json!("0"), &json!("60"))
     );
     let read = stored.end_of(calls[1]).unwrap();
-    assert_eq!(stored.content(read, "state").as_deref(), Some(r#"{"tainted":true}"#));
+    let made = r#"{"after":{"tainted":true},"before":{"tainted":false},"how":"done"}"#;
+    assert_eq!(stored.content(read, "state").as_deref(), Some(made));
     assert_eq!(state(calls[2])["before"]["tainted"], true);
     assert_eq!(state(calls[3])["after"]["limit_wipe"]["count"], 1);
     for command in [&["verify", "--fidelity"][..], &["replay"]] {

@@ -16,6 +16,22 @@ pub enum Settled {
     Lost,
 }
 
+impl Settled {
+    /// As a record writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Settled::Done => "done",
+            Settled::Failed => "failed",
+            Settled::Lost => "lost",
+        }
+    }
+
+    /// What [`Settled::name`] made.
+    pub(crate) fn named(name: &str) -> Option<Settled> {
+        [Settled::Done, Settled::Failed, Settled::Lost].into_iter().find(|how| how.name() == name)
+    }
+}
+
 /// What an answer says, read only when something of its call depends on it: a large one costs as much to read as
 /// to carry.
 pub trait Said: Send + Sync {

@@ -199,6 +199,40 @@ impl Transition {
         })
     }
 
+    /// What the answer says, where it says anything; nothing at all where it does nothing to the state.
+    fn told(&self, ended: &Ended<'_>) -> Option<Option<String>> {
+        let policy = &self.policy;
+        Some(match ended.answer {
+            // It comes again, with what was asked for: nothing ran yet.
+            Some(answer) if ended.how == Settled::Failed && !answer.is_error() => return None,
+            Some(answer) => match (answer.result(), policy.dialect) {
+                (Some(result), _) => Some(policy.result_text(result.root())),
+                // A JSON-RPC error: what it says reaches the model too.
+                (None, Dialect::Original) if answer.is_error() => return None,
+                (None, _) => Some(answer.text().as_ref().to_owned()),
+            },
+            None => None,
+        })
+    }
+
+    /// The record of its end made again, from the state that `note` says it met.
+    ///
+    /// # Errors
+    /// It says nothing of it.
+    pub(crate) fn settled_again(
+        &self,
+        note: &str,
+        ended: &Ended<'_>,
+    ) -> Result<Option<StateNote>, StateError> {
+        let whole = Document::read(note.to_owned().into(), &Limits::again());
+        let whole = whole.map_err(|why| StateError(why.to_string()))?;
+        let met = whole.root().get("praxiom").and_then(|engine| engine.get("met"));
+        let met = met.ok_or_else(|| StateError("it is not that of a policy of praxiom".to_owned()))?;
+        let met = self.policy.decode(met.raw())?;
+        let told = self.told(ended);
+        Ok(told.map(|told| note_of(&self.policy, &met, &self.observed(&met, told.as_deref()))))
+    }
+
     /// Whether its answer may change the state.
     #[must_use]
     pub fn reads_answer(&self) -> bool {
@@ -248,24 +282,13 @@ impl Past {
             // Another policy has come meanwhile.
             false => carried((&self.variables, &self.state), (&policy.variables, &transition.met)),
         };
-        let told = match ended.answer {
-            // It comes again, with what was asked for: nothing ran yet.
-            Some(answer) if ended.how == Settled::Failed && !answer.is_error() => return None,
-            Some(answer) => match (answer.result(), policy.dialect) {
-                (Some(result), _) => Some(policy.result_text(result.root())),
-                // A JSON-RPC error: what it says reaches the model too.
-                (None, Dialect::Original) if answer.is_error() => return None,
-                (None, _) => Some(answer.text().as_ref().to_owned()),
-            },
-            None => None,
-        };
-        let observed = transition.observed(&met, told.as_deref());
+        let observed = transition.observed(&met, transition.told(ended)?.as_deref());
         if observed.changed {
             self.version += 1;
             let mine = self.state.clone();
             self.state = self.with(&policy.variables, &observed.next, &mine);
         }
-        Some(note(policy, &met, &observed))
+        Some(note_of(policy, &met, &observed))
     }
 
     /// A state of other variables in terms of these; what is not among those is as in `mine`.
@@ -333,7 +356,7 @@ impl Past {
 }
 
 /// What a record says of an answer: the state it met, what follows, and by which actions.
-fn note(policy: &Praxiom, met: &State, observed: &Observed) -> StateNote {
+fn note_of(policy: &Praxiom, met: &State, observed: &Observed) -> StateNote {
     let list = |names: &[String]| serde_json::Value::from(names).to_string();
     StateNote(format!(
         r#"{{"praxiom":{{"actions":{},"changed":{},"met":{},"next":{},"shown":{},"violated":{}}}}}"#,

@@ -19,6 +19,17 @@ pub enum Refused {
     Unfit(String),
 }
 
+impl Refused {
+    fn why(&self) -> String {
+        format!("an effect on it could not be computed: {self}")
+    }
+
+    /// What is known of a variable that it was made to all the same.
+    pub(super) fn belief(&self) -> Belief {
+        Belief::unknown(self.why())
+    }
+}
+
 /// What one call does to one variable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
@@ -59,9 +70,8 @@ impl Change {
     /// What a variable holds after it was made, come what may: what does not go was found when the call was judged, and
     /// where it is sent all the same nothing is known. `step`: who makes it.
     pub(super) fn make(&self, variable: &Variable, before: Belief, step: u64) -> Belief {
-        let cannot = |why| format!("an effect on it could not be computed: {why}");
         let (Kind::Window { per_us }, Belief::Known(Value::Window(window))) = (variable.kind, &before) else {
-            return self.apply(variable, before).unwrap_or_else(|why| Belief::unknown(cannot(why)));
+            return self.apply(variable, before).unwrap_or_else(|why| why.belief());
         };
         if let Change::To(belief) = self {
             return belief.clone();
@@ -73,7 +83,7 @@ impl Change {
         match self {
             Change::Entry { at, amount } => {
                 if let Err(why) = entries.push(per_us, *at, amount.clone(), step) {
-                    entries.push_unclear(per_us, *at, &cannot(why).into(), step);
+                    entries.push_unclear(per_us, *at, &why.why().into(), step);
                 }
             }
             Change::Unclear { at, why } => entries.push_unclear(per_us, *at, why, step),

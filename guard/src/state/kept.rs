@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::after::AfterEnv;
+use super::settled::{Settlement, over};
 use super::window::Filed;
 use super::{After, Belief, Change, Changed, Combine, Effects, Kind, Seen, Value, Variable, View, Window};
 use crate::cel::Budget;
-use crate::ledger::{Ended, Said, Settled, StateNote};
+use crate::ledger::{Ended, Settled, StateNote};
 use crate::world::Instant;
 
 /// What is kept of a session's state.
@@ -140,31 +141,26 @@ impl Kept {
     /// The call's answer is in, or will never be. What the record of its end says.
     pub fn settle(&mut self, step: u64, ended: &Ended<'_>) -> Option<StateNote> {
         let open = self.open.remove(&step)?;
-        self.no_longer_pending(step, &open.effects);
-        let mut names: Vec<Arc<str>> = Vec::new();
-        if ended.how == Settled::Failed {
-            names.extend(self.take_back(step, &open, |changed| changed.is_undone));
-        }
-        let changes = match ended.answer.filter(|_| ended.how != Settled::Lost) {
-            Some(said) => self.answered(&open.effects, said),
-            None => lost(&open.effects),
-        };
-        for changed in changes {
-            let _ = self.write(&changed, step);
-            names.push(Arc::clone(&changed.variable.name));
-        }
-        names.sort();
-        names.dedup();
-        if names.is_empty() {
+        let effects = &open.effects;
+        self.no_longer_pending(step, effects);
+        if !effects.ends_with(ended.how) {
             return None;
         }
-        let machine = &open.effects.machine;
-        let values: Vec<(Arc<str>, Belief)> = names
-            .iter()
-            .filter_map(|name| Some((Arc::clone(name), self.belief(machine.variable(name)?))))
-            .collect();
-        let note = super::spell::record(values.iter().map(|(name, belief)| (name, belief)));
-        Some(StateNote(note))
+        let before = effects.met(self);
+        let mut undone = Vec::new();
+        if ended.how == Settled::Failed {
+            let names = self.take_back(step, &open, |changed| changed.is_undone);
+            undone = effects.met(self);
+            undone.retain(|(name, _)| names.contains(name));
+        }
+        let met = over(&before, &undone);
+        let changes = effects.at_end(&met, ended);
+        let after = over(&undone, &effects.made(&met, &changes));
+        for changed in changes {
+            let _ = self.write(&changed, step);
+        }
+        let settlement = Settlement { how: ended.how, before, undone, after };
+        (!settlement.after.is_empty()).then(|| StateNote(settlement.spelled()))
     }
 
     /// The call was not sent after all.
@@ -224,26 +220,10 @@ impl Kept {
         }
         taken
     }
-
-    /// What the `after` effects give, all from the state as it is now.
-    fn answered(&self, effects: &Effects, said: &dyn Said) -> Vec<Changed> {
-        let Some(call) = &effects.call else { return Vec::new() };
-        let view = View::new(&effects.machine, Some(self), &call.now);
-        view.change();
-        let env = AfterEnv::new((&effects.tool, call), &view, said);
-        let mut budget = Budget::new(Budget::DECISION_STEPS);
-        let given = effects.after.iter().map(|after| {
-            if !after.is_certain {
-                return (after, worst(after, "it is not certain that a rule was for a call"));
-            }
-            (after, in_all(after, &view, &env, &mut budget))
-        });
-        merged(given.collect(), call.now.as_ref().ok().copied())
-    }
 }
 
 /// What an effect gives in all the states that may be.
-fn in_all(after: &After, view: &View<'_>, env: &AfterEnv<'_>, budget: &mut Budget) -> Belief {
+pub(super) fn in_all(after: &After, view: &View<'_>, env: &AfterEnv<'_>, budget: &mut Budget) -> Belief {
     let places = match view.uncertain(std::iter::once(&*after.expression)) {
         Ok(places) => places,
         Err(failure) => return failed(after, &failure.message),
@@ -270,14 +250,8 @@ fn failed(after: &After, why: &str) -> Belief {
     Belief::unknown(format!("`after` of `{}` could not be computed: {why}", after.rule))
 }
 
-/// What becomes of the variables of a call whose answer nobody knows: the worst that they can be.
-fn lost(effects: &Effects) -> Vec<Changed> {
-    let given = effects.after.iter().map(|after| (after, lost_of(after, &effects.tool)));
-    let now = effects.call.as_ref().and_then(|call| call.now.as_ref().ok().copied());
-    merged(given.collect(), now)
-}
-
-fn lost_of(after: &After, tool: &str) -> Belief {
+/// What becomes of a variable of a call whose answer nobody knows: the worst that it can be.
+pub(super) fn lost_of(after: &After, tool: &str) -> Belief {
     match &after.lost {
         Some(value) => Belief::Known(value.clone()),
         None => worst(after, &format!("a call of `{tool}` got no answer")),
@@ -285,13 +259,13 @@ fn lost_of(after: &After, tool: &str) -> Belief {
 }
 
 /// Whatever it turns out to be.
-fn worst(after: &After, why: &str) -> Belief {
+pub(super) fn worst(after: &After, why: &str) -> Belief {
     if after.variable.kind == Kind::Bool { Belief::Either } else { Belief::unknown(why) }
 }
 
 /// One change a variable, and for a window one an amount. Two rules that give one variable the same value are one; a
 /// policy with two that may give it different ones was refused, unless it combines them.
-fn merged(given: Vec<(&After, Belief)>, now: Option<Instant>) -> Vec<Changed> {
+pub(super) fn merged(given: Vec<(&After, Belief)>, now: Option<Instant>) -> Vec<Changed> {
     let mut changes: Vec<Changed> = Vec::new();
     for (after, belief) in given {
         let variable = &after.variable;
@@ -319,7 +293,7 @@ pub(crate) fn add(changes: &mut Vec<Changed>, new: Changed) {
 }
 
 /// Takes what was added off a sum that others changed since; says whether it could.
-fn subtracted(belief: &mut Belief, added: &[Belief]) -> bool {
+pub(super) fn subtracted(belief: &mut Belief, added: &[Belief]) -> bool {
     for one in added {
         let less = match (&*belief, one) {
             (Belief::Known(Value::Int(sum)), Belief::Known(Value::Int(part))) => {

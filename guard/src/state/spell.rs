@@ -49,11 +49,6 @@ pub fn decode(text: &str) -> Result<BTreeMap<Arc<str>, Belief>, Unreadable> {
     members.into_iter().map(belief).collect()
 }
 
-/// The same, no value longer than a record keeps.
-pub(super) fn record<'v>(values: impl IntoIterator<Item = (&'v Arc<str>, &'v Belief)>) -> String {
-    object(values.into_iter().map(|(name, belief)| (&**name, short(belief))))
-}
-
 /// What a record says of a state before and after a call.
 pub(crate) fn noted(noted: &Noted) -> Json {
     let before = noted.before.iter().map(|(name, seen)| {
@@ -126,6 +121,11 @@ fn clipped(text: &str) -> String {
 
 fn object<'n>(members: impl Iterator<Item = (&'n str, Json)>) -> String {
     Json::Object(members.map(|(name, value)| (name.to_owned(), value)).collect()).to_string()
+}
+
+/// Of a value that was too long for a record its hash is there, and nothing else.
+pub(super) fn is_only_hash(belief: &Belief) -> bool {
+    matches!(belief, Belief::Unknown(why) if why.starts_with(ONLY_HASH))
 }
 
 /// A value as a record has it.

@@ -198,7 +198,7 @@ pub(crate) fn calls(tools: &[Arc<str>]) -> String {
     if tools.len() == 1 { format!("a call of {names} is") } else { format!("calls of {names} are") }
 }
 
-fn seen(variable: &Variable, kept: Option<&Kept>, now: &Result<Instant, Unknown>) -> Seen {
+pub(super) fn seen(variable: &Variable, kept: Option<&Kept>, now: &Result<Instant, Unknown>) -> Seen {
     let belief = match kept {
         Some(kept) => kept.belief(variable),
         None => Belief::Known(variable.init.clone()),

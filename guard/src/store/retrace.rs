@@ -6,6 +6,7 @@
 //! elsewhere.
 
 mod contents;
+mod ended;
 mod parse;
 
 use std::collections::{BTreeMap, HashMap};
@@ -66,6 +67,9 @@ pub enum Missing {
     /// An output that its session had heard.
     #[error("what the session had heard is not all there")]
     Heard,
+    /// The end of a call, where what it made of the state was to be told.
+    #[error("the record does not say what its answer made of the state")]
+    NoEnd,
     /// The state that a policy of praxiom met: another one decided, or it is of an earlier version.
     #[error("the record says nothing of the state that the policy reads")]
     NoState,

@@ -131,7 +131,14 @@ impl Rig {
         self.settle(made, Settled::Lost, None)
     }
 
+    /// What that changed.
     pub(crate) fn settle(&self, made: &Made, how: Settled, answer: Option<&Answer>) -> Option<String> {
+        let noted: serde_json::Value = serde_json::from_str(&self.ends(made, how, answer)?).unwrap();
+        noted.get("after").map(ToString::to_string)
+    }
+
+    /// What the record of its end says.
+    pub(crate) fn ends(&self, made: &Made, how: Settled, answer: Option<&Answer>) -> Option<String> {
         let ended = Ended { how, answer: answer.map(|answer| answer as &dyn Said) };
         self.ledger.settle(&self.key, made.sequence, &ended).unwrap().map(|note| note.0)
     }

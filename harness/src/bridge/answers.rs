@@ -7,7 +7,7 @@ use framegate_guard::cel::Budget;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::ledger::Settled;
 use framegate_guard::look::fold;
-use framegate_guard::messages::{as_written, heard_error, heard_text};
+use framegate_guard::messages::{self, as_written, heard_error, heard_text, structured, tool_result};
 use framegate_guard::session::{Origin, OutputKind};
 use framegate_guard::store::event::{Event, FrameRecord, FrameSent, How, Peer};
 use framegate_guard::{Guard, MethodCall};
@@ -30,15 +30,6 @@ const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
 const HANDLE_BYTES_MAX: usize = 64 * 1024;
 /// Tasks that are remembered until their result is in.
 pub(super) const TASKS_MAX: usize = 4096;
-
-/// What of a tool's result is read.
-#[derive(Deserialize)]
-struct ToolResult<'a> {
-    #[serde(borrow, rename = "structuredContent")]
-    structured: Option<&'a RawValue>,
-    #[serde(rename = "isError", default)]
-    is_error: Option<bool>,
-}
 
 /// The handle that stands for a result: nested in 2025-11-25, flat in the extension of 2026-07-28; and a task
 /// with its outcome inside.
@@ -376,9 +367,8 @@ impl Inner {
     }
 
     fn check_output(&self, tool: &str, body: &Bytes) {
-        let Some(result) = result_of(body) else { return };
-        let Some(structured) = result.structured.filter(|_| result.is_error != Some(true)) else { return };
-        let wrong = self.guard().check_output(tool, Bytes::copy_from_slice(structured.get().as_bytes()));
+        let Some(structured) = structured_of(body).filter(|_| !says_error(body)) else { return };
+        let wrong = self.guard().check_output(tool, Bytes::copy_from_slice(structured.as_bytes()));
         if let Some(first) = wrong.first() {
             let (count, message) = (wrong.len(), &first.message);
             self.log.say(
@@ -530,30 +520,21 @@ impl<'a> Answer<'a> {
     }
 }
 
-fn result_of(body: &[u8]) -> Option<ToolResult<'_>> {
-    serde_json::from_str(whole_result(body)?).ok()
-}
-
-/// The tool's result inside a task that has ended (2026-07-28).
-fn task_outcome(result: &RawValue) -> Option<&RawValue> {
-    let task = serde_json::from_str::<TaskHandle<'_>>(result.get()).ok()?;
-    task.id.and(task.result)
-}
-
 /// A tool's result as it is written, also inside a task that has ended; nothing for an error.
 pub(super) fn whole_result(body: &[u8]) -> Option<&str> {
-    let result = Answer::read(body)?.result?;
-    Some(task_outcome(result).unwrap_or(result).get())
+    Some(tool_result(Answer::read(body)?.result?.get()))
 }
 
 /// The `structuredContent` of a result, as it is written.
 pub(super) fn structured_of(body: &[u8]) -> Option<&str> {
-    result_of(body)?.structured.map(RawValue::get)
+    structured(Answer::read(body)?.result?.get())
 }
 
 /// Whether a result says that its call failed, wherever in it that stands.
 pub(super) fn says_error(body: &[u8]) -> bool {
-    result_of(body).and_then(|result| result.is_error) == Some(true)
+    Answer::read(body)
+        .and_then(|answer| answer.result)
+        .is_some_and(|result| messages::says_error(result.get()))
 }
 
 /// All that an answer says, as the session keeps it.

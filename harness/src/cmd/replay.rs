@@ -1,5 +1,6 @@
 //! `framegate replay`: recorded decisions made again.
 
+mod ends;
 mod report;
 
 use std::path::Path;
@@ -72,6 +73,19 @@ fn other(path: &Path, args: &ReplayArgs) -> Result<Other, Failure> {
     Ok(Other { policy: loaded.policy, facts, stated })
 }
 
+/// Ends that have come since.
+fn ended(report: &mut Report, replayer: &mut Replayer<'_>) -> Result<(), StoreError> {
+    for end in replayer.ends() {
+        let is_same = end.made.as_ref().is_ok_and(Vec::is_empty);
+        let line = |replayer: &mut Replayer<'_>| {
+            Line::of(end.call.clone(), &mut replayer.retracer, LogArguments::Redacted)
+        };
+        let line = if is_same { None } else { Some(line(replayer)?) };
+        report.end(end, line.as_ref());
+    }
+    Ok(())
+}
+
 fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Report, StoreError> {
     let mut report = Report::new(other.as_ref().map(|other: &Other| other.policy.name().to_owned()));
     let mut replayer = Replayer::new(file, other);
@@ -80,7 +94,11 @@ fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Repor
         if !choice.takes(&call, &session) {
             return Ok(());
         }
+        ended(&mut report, replayer)?;
         let again = replayer.call(&call.record)?;
+        if let Ok(again) = &again {
+            replayer.watch(&call, again);
+        }
         if report.wants(again.as_ref()) {
             let line = Line::of(call, &mut replayer.retracer, LogArguments::Redacted)?;
             report.add(again, &line);
@@ -89,6 +107,7 @@ fn run(file: &RecordFile, choice: &Choice, other: Option<Other>) -> Result<Repor
         }
         Ok(())
     })?;
+    ended(&mut report, &mut replayer)?;
     report.rests_on(replayer.notes());
     for rule in replayer.unreached() {
         say(&format!(

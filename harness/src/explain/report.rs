@@ -73,11 +73,16 @@ impl Decided {
     fn state(&self) -> Value {
         let Some(noted) = &self.decision.state else { return by_praxiom(&self.decision) };
         let mut state = noted.json();
-        if let (Some(then), Some(members)) = (&self.then, state.as_object_mut()) {
-            let then = serde_json::from_str(&then.0).unwrap_or_default();
+        if let (Some(then), Some(members)) = (self.answered(), state.as_object_mut()) {
             members.insert("answered".to_owned(), then);
         }
         state
+    }
+
+    /// What the answer changed.
+    fn answered(&self) -> Option<Value> {
+        let noted: Value = serde_json::from_str(&self.then.as_ref()?.0).ok()?;
+        noted.get("after").cloned()
     }
 
     /// What changes, a variable a line; what a denied call would change as well.
@@ -87,7 +92,7 @@ impl Decided {
             .changes()
             .map(|(name, before, after)| format!("  state: `{name}` from {before} to {after}"))
             .collect();
-        let then = self.then.as_ref().and_then(|then| framegate_guard::state::decode(&then.0).ok());
+        let then = self.answered().and_then(|then| framegate_guard::state::decode(&then.to_string()).ok());
         for (name, belief) in then.iter().flatten() {
             lines.push(format!("  state: `{name}` is {belief} after the answer"));
         }

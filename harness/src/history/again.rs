@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use framegate_guard::decision::Decision;
 use framegate_guard::finding::Effect;
+use framegate_guard::ledger::Transition;
 use framegate_guard::policy::Policy;
 use framegate_guard::store::StoreError;
 use framegate_guard::store::read::Record;
@@ -18,6 +19,7 @@ use framegate_guard::trace::{Difference, Replayed};
 use framegate_guard::{Facts, Guard, Hearing, Outcome};
 
 use super::call::{RecordedCall, RowKind};
+use super::ends::{EndAgain, Ends};
 use super::file::RecordFile;
 use super::reach::Reach;
 use super::stated::Stated;
@@ -48,6 +50,8 @@ pub(crate) struct Again {
     pub(crate) unknown: Option<String>,
     /// The decision of then, as far as it is recorded.
     pub(crate) recorded: Decision,
+    /// What the call does to the state, now and when it ends.
+    pub(crate) transition: Option<Arc<Transition>>,
 }
 
 /// Makes decisions again.
@@ -60,6 +64,7 @@ pub(crate) struct Replayer<'f> {
     reach: Option<Reach>,
     /// Sessions of which it is not known what was said, from the first call on that no rule of then listened for.
     unheard: HashSet<u64>,
+    ends: Ends,
 }
 
 impl<'f> Replayer<'f> {
@@ -75,7 +80,20 @@ impl<'f> Replayer<'f> {
             other: other.map(guarded),
             reach,
             unheard: HashSet::new(),
+            ends: Ends::default(),
         }
+    }
+
+    /// The end of this call is to be made again as well. Under another policy the state was another one.
+    pub(crate) fn watch(&mut self, call: &RecordedCall, again: &Again) {
+        if self.other.is_none() {
+            self.ends.watch(call, again);
+        }
+    }
+
+    /// Ends that were made again since this was asked last.
+    pub(crate) fn ends(&mut self) -> Vec<EndAgain> {
+        self.ends.take()
     }
 
     /// Each recorded call in its order, after all records before it were seen.
@@ -92,10 +110,16 @@ impl<'f> Replayer<'f> {
                     self.listen(&call)?;
                     take(self, call)?;
                 }
-                RowKind::End | RowKind::Frame | RowKind::Message => self.retracer.see(&row.record()?),
+                RowKind::End | RowKind::State => {
+                    let record = row.record()?;
+                    self.retracer.see(&record);
+                    self.ends.see(&mut self.retracer, record)?;
+                }
+                RowKind::Frame | RowKind::Message => self.retracer.see(&row.record()?),
                 RowKind::Approval | RowKind::Aside | RowKind::Close | RowKind::Other => {}
             }
         }
+        self.ends.finish();
         Ok(())
     }
 
@@ -225,5 +249,6 @@ fn again(then: Outcome, replayed: Replayed, retraced: Retraced) -> Again {
         unevaluated,
         unknown,
         recorded: retraced.trace.decision,
+        transition: decision.transition,
     }
 }

@@ -163,6 +163,8 @@ pub(crate) enum RowKind {
     /// Said in the conversation, or fetched beside calls.
     Message,
     Other,
+    /// What the end of a call made of the state, later than the end.
+    State,
 }
 
 impl RowKind {
@@ -182,6 +184,7 @@ impl RowKind {
             Some("frame") => RowKind::Frame,
             Some("message") => RowKind::Message,
             Some("gap" | "method") => RowKind::Aside,
+            Some("state") => RowKind::State,
             _ => RowKind::Other,
         }
     }
@@ -221,7 +224,7 @@ impl Backwards {
                 Ok(None)
             }
             RowKind::Aside | RowKind::Frame => RecordedCall::aside(row),
-            RowKind::Close | RowKind::Message | RowKind::Other => Ok(None),
+            RowKind::Close | RowKind::Message | RowKind::Other | RowKind::State => Ok(None),
         }
     }
 }
@@ -264,7 +267,7 @@ impl Forwards {
                 Ok(left)
             }
             RowKind::Aside | RowKind::Frame => Ok(RecordedCall::aside(row)?.into_iter().collect()),
-            RowKind::Message | RowKind::Other => Ok(Vec::new()),
+            RowKind::Message | RowKind::Other | RowKind::State => Ok(Vec::new()),
         }
     }
 

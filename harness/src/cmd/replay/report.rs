@@ -6,7 +6,9 @@ use framegate_guard::Outcome;
 use framegate_guard::store::retrace::Missing;
 use serde_json::{Value, json};
 
+use super::ends::Ends;
 use crate::history::again::Again;
+use crate::history::ends::EndAgain;
 use crate::history::line::{Line, clip, visible, visible_json};
 use crate::redact;
 
@@ -25,6 +27,7 @@ pub(crate) struct Report {
     /// By what is new, and then by what decides now.
     changed: BTreeMap<Change, BTreeMap<String, Group>>,
     missing: BTreeMap<Missing, Group>,
+    ends: Ends,
     /// What answered beside the record.
     notes: Vec<String>,
 }
@@ -64,21 +67,21 @@ impl Change {
 }
 
 #[derive(Debug, Default)]
-struct Group {
-    count: u64,
+pub(super) struct Group {
+    pub(super) count: u64,
     /// The first ones.
-    calls: Vec<Named>,
+    pub(super) calls: Vec<Named>,
 }
 
 #[derive(Debug)]
-struct Named {
-    seq: u64,
+pub(super) struct Named {
+    pub(super) seq: u64,
     server: String,
     tool: String,
     arguments: String,
-    then: String,
+    pub(super) then: String,
     now: String,
-    differences: Vec<String>,
+    pub(super) differences: Vec<String>,
 }
 
 impl Report {
@@ -117,15 +120,7 @@ impl Report {
 
     pub(crate) fn add(&mut self, again: Result<Again, Missing>, line: &Line) {
         self.decisions += 1;
-        let mut named = Named {
-            seq: line.call.seq(),
-            server: line.session.server.clone(),
-            tool: line.call.tool().to_owned(),
-            arguments: line.arguments.clone(),
-            then: line.call.outcome().to_owned(),
-            now: String::new(),
-            differences: Vec::new(),
-        };
+        let mut named = Named::of(line);
         let group = match again {
             Err(why) => self.missing.entry(why).or_default(),
             Ok(again) => {
@@ -143,15 +138,20 @@ impl Report {
                 self.changed.entry(change).or_default().entry(by).or_default()
             }
         };
-        group.count += 1;
-        if group.calls.len() < NAMED_MAX {
-            group.calls.push(named);
+        group.add(named);
+    }
+
+    /// The end of a call.
+    pub(crate) fn end(&mut self, end: EndAgain, line: Option<&Line>) {
+        match line {
+            Some(line) => self.ends.add(end, line),
+            None => self.ends.same(),
         }
     }
 
-    /// A decision that is not the recorded one, under the policy of then.
+    /// A decision that is not the recorded one, under the policy of then, or what an end made of the state.
     pub(crate) fn is_fault(&self) -> bool {
-        self.changed.contains_key(&Change::Fault)
+        self.changed.contains_key(&Change::Fault) || self.ends.is_fault()
     }
 
     fn count(&self, change: Change) -> u64 {
@@ -180,11 +180,13 @@ impl Report {
             lines.push("not recomputable:".to_owned());
         }
         for (why, group) in &self.missing {
-            let first: Vec<String> =
-                group.calls.iter().take(5).map(|call| format!("#{}", call.seq)).collect();
-            let more = if group.count > 5 { ", …" } else { "" };
-            lines.push(format!("  {why}: {} ({}{more})", count(group.count, "call"), first.join(", ")));
+            lines.push(format!("  {why}: {}", group.first()));
         }
+        let ends = self.ends.text();
+        if !ends.is_empty() && lines.len() > 1 {
+            lines.push(String::new());
+        }
+        lines.extend(ends);
         lines.into_iter().map(visible).collect()
     }
 
@@ -216,7 +218,7 @@ impl Report {
         });
         let mut all = json!({
             "policy": self.policy, "notes": self.notes, "decisions": self.decisions, "same": self.same,
-            "not_recomputable": missing.collect::<Vec<Value>>(),
+            "not_recomputable": missing.collect::<Vec<Value>>(), "ends": self.ends.json(),
         });
         for change in [Change::Denied, Change::Asked, Change::Allowed, Change::Unknown, Change::Fault] {
             let groups = self.changed.get(&change).into_iter().flatten().map(|(by, group)| {
@@ -233,13 +235,48 @@ impl Report {
 }
 
 impl Group {
-    fn more(&self) -> Option<String> {
+    pub(super) fn add(&mut self, named: Named) {
+        self.count += 1;
+        if self.calls.len() < NAMED_MAX {
+            self.calls.push(named);
+        }
+    }
+
+    /// How many, and the numbers of the first ones.
+    pub(super) fn first(&self) -> String {
+        let first: Vec<String> = self.calls.iter().take(5).map(|call| format!("#{}", call.seq)).collect();
+        let more = if self.count > 5 { ", …" } else { "" };
+        format!("{} ({}{more})", count(self.count, "call"), first.join(", "))
+    }
+
+    pub(super) fn more(&self) -> Option<String> {
         let left = self.count - u64::try_from(self.calls.len()).unwrap_or(u64::MAX);
         (left > 0).then(|| format!("    … and {left} more"))
     }
 }
 
 impl Named {
+    pub(super) fn of(line: &Line) -> Named {
+        Named {
+            seq: line.call.seq(),
+            server: line.session.server.clone(),
+            tool: line.call.tool().to_owned(),
+            arguments: line.arguments.clone(),
+            then: line.call.outcome().to_owned(),
+            now: String::new(),
+            differences: Vec::new(),
+        }
+    }
+
+    /// One whose end is not as recorded.
+    pub(super) fn ended(&self) -> Vec<String> {
+        let Named { seq, server, tool, arguments, then, .. } = self;
+        let mut lines =
+            vec![format!("    #{seq} {server}/{tool} {}  ended: {then}", clip(arguments, SHOWN_CHARS))];
+        lines.extend(self.differences.iter().map(|text| format!("      {}", clip(text, 2 * SHOWN_CHARS))));
+        lines
+    }
+
     fn text(&self, change: Change) -> Vec<String> {
         let Named { seq, server, tool, arguments, then, now, .. } = self;
         let mut lines =
@@ -251,7 +288,7 @@ impl Named {
         lines
     }
 
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let Named { seq, server, tool, arguments, then, now, differences } = self;
         json!({
             "seq": seq, "server": server, "tool": tool, "arguments": arguments, "then": then, "now": now,
