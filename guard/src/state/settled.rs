@@ -223,3 +223,6 @@ impl Effects {
         Some(belief)
     }
 }
+
+#[cfg(test)]
+mod tests;
