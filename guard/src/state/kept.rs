@@ -10,7 +10,9 @@ use std::sync::Arc;
 use super::after::AfterEnv;
 use super::settled::{Settlement, over};
 use super::window::Filed;
-use super::{After, Belief, Change, Changed, Combine, Effects, Kind, Seen, Value, Variable, View, Window};
+use super::{
+    After, Belief, Change, Changed, Combine, Effects, Kind, Scope, Seen, Value, Variable, View, Window,
+};
 use crate::cel::Budget;
 use crate::ledger::{Ended, Settled, StateNote};
 use crate::world::Instant;
@@ -26,8 +28,9 @@ pub struct Kept {
     pending: BTreeMap<Arc<str>, BTreeMap<u64, Arc<str>>>,
     /// Calls of other processes that are under way.
     elsewhere: BTreeMap<u64, parts::Flight>,
-    /// What a store has of the windows as rows.
-    filed: BTreeMap<Arc<str>, Filed>,
+    /// What a store has of the windows as rows, and of which scope these are: a policy that is read anew may say that it
+    /// is another one, and what was written on the rows of one was once unreadable on those of the other.
+    filed: BTreeMap<Arc<str>, (Scope, Filed)>,
     /// It is what a record says: what is not here is not known.
     is_recorded: bool,
 }

@@ -130,7 +130,11 @@ impl Past {
     ///
     /// # Errors
     /// Nobody here can read it.
-    pub fn rows_from(&self, name: &str, text: Option<&str>) -> Result<Option<u64>, String> {
+    pub fn rows_from(
+        &self,
+        (name, is_stores): (&str, bool),
+        text: Option<&str>,
+    ) -> Result<Option<u64>, String> {
         let new = Kept::default();
         let kept = match &self.remembered {
             Remembered::Native(kept) => kept,
@@ -139,7 +143,7 @@ impl Past {
         if name == PRAXIOM {
             return Ok(None);
         }
-        kept.rows_from(name, text).map_err(|why| why.to_string())
+        kept.rows_from((name, scope(is_stores)), text).map_err(|why| why.to_string())
     }
 
     /// Takes over what another process wrote, with the rows that were to be read ([`Past::rows_from`]).
@@ -223,24 +227,33 @@ impl Remembered {
                     Rows::All(rows) => rows.as_slice(),
                     Rows::Changed { .. } | Rows::None => &[],
                 };
-                kept.set_part(&part.name, part.text.as_deref(), rows).map_err(|why| why.to_string())
+                kept.set_part((&part.name, scope(part.is_stores)), part.text.as_deref(), rows)
+                    .map_err(|why| why.to_string())
             }
         }
     }
 }
 
 /// What other processes know of a call under way ([`Transition::flight`]), in two parts: what it may do to these
-/// variables, which are the store's, and the rest.
+/// variables, which are the store's, and to those of its session where `has_sessions` is set; and the rest.
 ///
 /// # Errors
 /// Nobody here can read it.
-pub fn parted(flight: &str, stores: &BTreeSet<String>) -> Result<[Option<String>; 2], String> {
-    state::parted(flight, stores).map_err(|why| why.to_string())
+pub fn parted(
+    flight: &str,
+    stores: &BTreeSet<String>,
+    has_sessions: bool,
+) -> Result<[Option<String>; 2], String> {
+    state::parted(flight, stores, has_sessions).map_err(|why| why.to_string())
+}
+
+fn scope(is_stores: bool) -> Scope {
+    if is_stores { Scope::Store } else { Scope::Session }
 }
 
 fn part(kept: &mut Kept, variable: &Variable) -> Part {
     let (name, is_stores) = (variable.name.to_string(), variable.scope == Scope::Store);
-    let (text, rows) = kept.part(&variable.name);
+    let (text, rows) = kept.part(variable);
     Part { name, is_stores, text, rows }
 }
 

@@ -27,11 +27,11 @@ pub(super) struct Flight {
 impl Kept {
     /// A variable as a store keeps it; nothing where it holds what its policy says at first. And what becomes of its
     /// rows: a window of ten thousand entries is not written anew for one more.
-    pub(crate) fn part(&mut self, name: &Arc<str>) -> (Option<String>, Rows) {
-        let filed = self.filed.remove(name);
+    pub(crate) fn part(&mut self, Variable { name, scope, .. }: &Variable) -> (Option<String>, Rows) {
+        let filed = self.filed.remove(name).filter(|(of, _)| of == scope).map(|(_, filed)| filed);
         let held = self.values.get(name);
         if let Some(Held { belief: Belief::Known(Value::Window(window)), writer }) = held {
-            self.filed.insert(Arc::clone(name), window.filed());
+            self.filed.insert(Arc::clone(name), (*scope, window.filed()));
             let text = json!({ "by": writer, "rows": window.head().spelled() }).to_string();
             return (Some(text), window.rows(filed));
         }
@@ -40,23 +40,28 @@ impl Kept {
     }
 
     /// The first of the rows to be read for what another process wrote; nothing where it has none.
-    pub(crate) fn rows_from(&self, name: &str, text: Option<&str>) -> Result<Option<u64>, Unreadable> {
+    pub(crate) fn rows_from(
+        &self,
+        (name, scope): (&str, Scope),
+        text: Option<&str>,
+    ) -> Result<Option<u64>, Unreadable> {
         // What is longer has none, and is not read twice.
         let Some(text) = text.filter(|text| text.len() <= HEAD_BYTES_MAX) else { return Ok(None) };
         let read: Json = serde_json::from_str(text).map_err(|why| Unreadable(why.to_string()))?;
         let Some(rows) = read.get("rows") else { return Ok(None) };
         let head = Head::read(rows).ok_or_else(|| Unreadable(format!("`{name}` has no value")))?;
-        Ok(Some(head.from(self.filed.get(name).copied())))
+        let filed = self.filed.get(name).filter(|(of, _)| *of == scope);
+        Ok(Some(head.from(filed.map(|(_, filed)| *filed))))
     }
 
     /// Takes over what another process wrote. `rows`: from the first one on that was to be read.
     pub(crate) fn set_part(
         &mut self,
-        name: &str,
+        (name, scope): (&str, Scope),
         text: Option<&str>,
         rows: &[(u64, String)],
     ) -> Result<(), Unreadable> {
-        let filed = self.filed.remove(name);
+        let filed = self.filed.remove(name).filter(|(of, _)| *of == scope).map(|(_, filed)| filed);
         let before = self.values.remove(name);
         let Some(text) = text else { return Ok(()) };
         let read: Json = serde_json::from_str(text).map_err(|why| Unreadable(why.to_string()))?;
@@ -73,7 +78,7 @@ impl Kept {
                 _ => Arc::default(),
             };
             Arc::make_mut(&mut window).follow(&head, is_new, rows)?;
-            self.filed.insert(name.into(), window.filed());
+            self.filed.insert(name.into(), (scope, window.filed()));
             Some(Held { belief: Belief::Known(Value::Window(window)), writer })
         };
         let held = held().ok_or_else(|| Unreadable(format!("`{name}` has no value")))?;
@@ -181,19 +186,24 @@ impl Variable {
 }
 
 /// What other processes have to know of a call under way, in two parts: what it may do to these variables of the
-/// store's, and the rest.
+/// store's, and to those of its session where `has_sessions` is set; and the rest.
 ///
 /// # Errors
 /// Nobody here can read it.
-pub(crate) fn parted(flight: &str, stores: &BTreeSet<String>) -> Result<[Option<String>; 2], Unreadable> {
+pub(crate) fn parted(
+    flight: &str,
+    stores: &BTreeSet<String>,
+    has_sessions: bool,
+) -> Result<[Option<String>; 2], Unreadable> {
     let read: Json = serde_json::from_str(flight).map_err(|why| Unreadable(why.to_string()))?;
     let after = read.get("after").and_then(Json::as_array);
     let after = after.ok_or_else(|| Unreadable("a call under way".to_owned()))?;
-    let is_stores = |one: &Json| {
+    let is_ours = |one: &Json| {
         let name = one.get("name").and_then(Json::as_str);
-        one.get("is_stores") == Some(&Json::Bool(true)) && name.is_some_and(|name| stores.contains(name))
+        let is_stores = one.get("is_stores") == Some(&Json::Bool(true));
+        if is_stores { name.is_some_and(|name| stores.contains(name)) } else { has_sessions }
     };
-    let (ours, theirs): (Vec<Json>, Vec<Json>) = after.iter().cloned().partition(is_stores);
+    let (ours, theirs): (Vec<Json>, Vec<Json>) = after.iter().cloned().partition(is_ours);
     let (tool, at) = (read.get("tool"), read.get("at"));
     let part = |after: Vec<Json>| {
         (!after.is_empty()).then(|| json!({ "tool": tool, "at": at, "after": after }).to_string())

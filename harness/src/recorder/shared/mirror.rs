@@ -124,7 +124,7 @@ impl Mirror {
                 continue;
             }
             let cannot = |why: String| Failed::Other(format!("`{name}` cannot be read: {why}"));
-            let rows = match self.past.rows_from(&name, text.as_deref()).map_err(cannot)? {
+            let rows = match self.past.rows_from((&name, is_stores), text.as_deref()).map_err(cannot)? {
                 Some(from) => Rows::All(entries::read(step, about, (is_stores, &name), from)?),
                 None => Rows::None,
             };
@@ -146,6 +146,15 @@ impl Mirror {
                 continue;
             }
             let (call, flight): ([u8; 32], Option<String>) = (row.get(1)?, row.get(2)?);
+            let own = self.own.contains_key(&number);
+            // What of it is the store's, and not declared here, is for who declares it: what it holds is not known here.
+            let flight = match flight.filter(|_| !own) {
+                Some(flight) => match parted(&flight, &self.stores, true).map_err(unread)? {
+                    [None, Some(_)] => continue,
+                    [ours, _] => ours,
+                },
+                None => None,
+            };
             let opened = match self.own.get(&number) {
                 Some(own) => {
                     self.past.open_again(number, own);
@@ -189,7 +198,7 @@ impl Mirror {
                 there.insert(number);
                 continue;
             }
-            let [ours, _] = parted(&flight, &self.stores).map_err(unread)?;
+            let [ours, _] = parted(&flight, &self.stores, false).map_err(unread)?;
             let Some(flight) = ours else { continue };
             self.past.open_elsewhere(number, CallKey::from_bytes(call), Some(&flight)).map_err(unread)?;
             self.elsewhere.insert(number);
@@ -199,8 +208,9 @@ impl Mirror {
         Ok(changed)
     }
 
-    /// A call whose process is gone is there no more. Of one of another session that is so for what is the store's:
-    /// the rest is for whoever is in that session.
+    /// A call whose process is gone is there no more. Of one of another session that is so for what is the store's: the
+    /// rest is for whoever is in that session. What is the store's and not declared here is for who declares it: it was once
+    /// written over as if it had held nothing.
     pub(super) fn gone(
         &mut self,
         step: &Transaction<'_>,
@@ -208,12 +218,16 @@ impl Mirror {
         number: u64,
         parts: &[Part],
     ) -> Result<(), Failed> {
-        if !self.elsewhere.remove(&number) {
+        let is_sessions = !self.elsewhere.remove(&number);
+        let select = "SELECT flight FROM open WHERE step = ?1";
+        let flight: Option<String> = step.prepare_cached(select)?.query_row([number], |row| row.get(0))?;
+        let theirs = match flight {
+            Some(flight) => parted(&flight, &self.stores, is_sessions).map_err(unread)?[1].take(),
+            None => None,
+        };
+        if is_sessions && theirs.is_none() {
             return self.ended(step, about, (number, None, parts));
         }
-        let select = "SELECT flight FROM open WHERE step = ?1";
-        let flight: String = step.prepare_cached(select)?.query_row([number], |row| row.get(0))?;
-        let [_, theirs] = parted(&flight, &self.stores).map_err(unread)?;
         step.prepare_cached("UPDATE open SET flight = ?2 WHERE step = ?1")?
             .execute(params![number, theirs])?;
         self.write_parts(step, about, parts)
@@ -283,6 +297,11 @@ impl Mirror {
         let upsert = "INSERT INTO remembered (principal, session, name, value, version) VALUES (?1, ?2, ?3, ?4, ?5) \
                       ON CONFLICT DO UPDATE SET value = excluded.value, version = excluded.version";
         for part in parts {
+            // Of a call that a policy decided before this one: what is known here by that name is the other scope's, and
+            // would take the place of what it never read.
+            if self.stores.contains(&part.name) != part.is_stores {
+                continue;
+            }
             let session = if part.is_stores { STORE } else { about.session };
             let row = params![about.principal, session, part.name, part.text, self.version];
             step.prepare_cached(upsert)?.execute(row)?;

@@ -300,6 +300,33 @@ fn any_number_of_processes_count_in_one_window() {
     assert_eq!(caller.sees(&join(&record, "t", "one"), "calls"), "0");
 }
 
+/// A policy that is read anew may say that what was the session's is the store's now, while calls are under way.
+#[test]
+fn a_window_that_becomes_the_stores_leaves_that_of_the_session_as_it_can_be_read() {
+    let counts = COUNTS.replace("set: { calls: 1 }", "set: { calls: 1 }, on_error: undo");
+    let (ours, stores) =
+        (Caller::under(&counts), Caller::under(&counts.replace("day }", "day, scope: store }")));
+    let folder = tempfile::tempdir().unwrap();
+    let past = join(&folder.path().join("r.db"), "s", "one");
+    let declare = |caller: &Caller| {
+        let declared: Vec<Declared> = caller.0.policy().declared().collect();
+        past.declare("p.yaml", &declared).unwrap();
+    };
+    declare(&ours);
+    let open: Vec<u64> = (0..3).map(|n| ours.call(&past, n, false).0).collect();
+    declare(&stores);
+    (0..2).for_each(|n| assert!(!stores.call(&past, 10 + n, false).1));
+    past.settle(open[1], &Ended::without_answer(Settled::Failed)).unwrap();
+    stores.call(&past, 12, false);
+    for (caller, of) in [(&ours, "ours"), (&stores, "the store's"), (&ours, "ours once more")] {
+        declare(caller);
+        let count: u32 = caller.sees(&past, "calls").parse().unwrap();
+        assert!(count >= 3, "{of}: {count}");
+        caller.call(&past, 20, false);
+        assert_eq!(caller.sees(&past, "calls"), (count + 1).to_string(), "{of}");
+    }
+}
+
 /// Puts a window as the first format has it: all in one.
 fn put_whole(record: &Path, entries: u64) {
     let now = u64::try_from(super::now_ms()).unwrap() * 1000;
@@ -373,6 +400,34 @@ fn what_a_process_that_is_gone_added_to_a_window_is_unknown_until_it_counts_no_m
         assert!(seen.starts_with("unknown (a call of `t` got no answer; known again from 20"), "{seen}");
     }
     assert_eq!(rows(&record, "SELECT count(*) FROM entries"), 1);
+}
+
+#[test]
+fn who_does_not_declare_what_is_the_stores_leaves_it_to_who_does() {
+    let stored = COUNTS.replace("day }", "day, scope: store }, other: int").replace("set:", "after:");
+    let (caller, stranger) = (Caller::under(&stored), Caller::under("state: { mine: int }\n"));
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("r.db");
+    let join = |server: &str, caller: &Caller| {
+        let past = join(&record, "s", server);
+        let declared: Vec<Declared> = caller.0.policy().declared().collect();
+        past.declare(&format!("{server}.yaml"), &declared).unwrap();
+        past
+    };
+    let one = join("one", &caller);
+    for n in 0..3 {
+        let said = caller.call(&one, n, false).0;
+        one.settle(said, &Ended::without_answer(Settled::Done)).unwrap();
+    }
+    caller.call(&one, 9, false);
+    drop(one);
+    let two = join("two", &stranger);
+    (0..3).for_each(|n| assert!(!stranger.call(&two, n, false).1));
+    assert_eq!(rows(&record, "SELECT count(*) FROM entries"), 3);
+    let three = join("three", &caller);
+    assert!(caller.sees(&three, "calls").contains("a call of `t` got no answer"));
+    assert_eq!(rows(&record, "SELECT count(*) FROM entries"), 4);
+    assert_eq!(rows(&record, "SELECT count(*) FROM open WHERE flight IS NOT NULL"), 0);
 }
 
 /// How long a step and its end take, in microseconds.
