@@ -167,6 +167,9 @@ fn what_the_server_says_unasked_counts_as_output_and_supports_nothing() {
     let notice = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": POISON } });
     let asks = json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": { "message": POISON, "requestedSchema": { "type": "object" } } });
     let done = answer(&json!({ "content": [] }));
+    let progress = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 2, "progress": 1, "message": POISON } });
+    let task = json!({ "jsonrpc": "2.0", "method": "notifications/tasks/status", "params": { "taskId": "7", "status": "working", "statusMessage": POISON } });
+    let inside = json!({ "resultType": "input_required", "inputRequests": { "q": { "method": "elicitation/create", "params": { "message": POISON } } } });
     let completes = json!({ "completion": { "values": [POISON] } });
     for (script, frame, shown) in [
         (
@@ -178,6 +181,21 @@ fn what_the_server_says_unasked_counts_as_output_and_supports_nothing() {
             json!({ "on": "tools/call", "name": "fetch", "emit": [asks.to_string(), done] }),
             call("2", "fetch", "{}"),
             "elicitation/create",
+        ),
+        (
+            json!({ "on": "tools/call", "name": "fetch", "emit": [progress.to_string(), done] }),
+            call("2", "fetch", "{}"),
+            "notifications/progress",
+        ),
+        (
+            json!({ "on": "tools/call", "name": "fetch", "emit": [task.to_string(), done] }),
+            call("2", "fetch", "{}"),
+            "notifications/tasks/status",
+        ),
+        (
+            json!({ "on": "tools/call", "name": "fetch", "reply": answer(&inside) }),
+            call("2", "fetch", "{}"),
+            "what the server said of `fetch`",
         ),
         (
             json!({ "on": "completion/complete", "reply": answer(&completes) }),

@@ -129,6 +129,10 @@ impl Bridge {
         let verdict = self.asks_for_input(request, frame);
         let annotates = self.inner.annotates && matches!(verdict, Verdict::Forward);
         let edits = self.inner.call_answered(request, frame, annotates);
+        // One that is refused reaches nobody.
+        if matches!(verdict, Verdict::Forward) {
+            self.inner.asked_inside(request, frame);
+        }
         edits.map_or(verdict, Verdict::Replace)
     }
 
@@ -422,22 +426,30 @@ impl Inner {
 
 /// The requests inside a result, under whatever some reader takes for `inputRequests`.
 fn input_requests(result: &RawValue) -> Result<Vec<Document>, String> {
-    if !result.get().starts_with('{') {
-        return Ok(Vec::new());
-    }
-    let Members(members) = serde_json::from_str(result.get()).map_err(|why| why.to_string())?;
     let mut found = Vec::new();
-    for (_, value) in members.iter().filter(|(key, _)| fold(key) == "inputrequests") {
-        if value.get() == "null" {
-            continue;
-        }
-        let Members(asked) = serde_json::from_str(value.get()).map_err(|why| why.to_string())?;
+    for asked in members_asked(result)? {
+        let Members(asked) = serde_json::from_str(asked.get()).map_err(|why| why.to_string())?;
         for (_, request) in asked {
             let text = Bytes::copy_from_slice(request.get().as_bytes());
             found.push(Document::read(text, &Limits::default()).map_err(|why| why.to_string())?);
         }
     }
     Ok(found)
+}
+
+/// The same as they are written. What cannot be read has none: it is heard as a whole.
+pub(super) fn asked_in(result: &RawValue) -> impl Iterator<Item = &str> {
+    members_asked(result).unwrap_or_default().into_iter().map(RawValue::get)
+}
+
+fn members_asked(result: &RawValue) -> Result<Vec<&RawValue>, String> {
+    if !result.get().starts_with('{') {
+        return Ok(Vec::new());
+    }
+    let Members(members) = serde_json::from_str(result.get()).map_err(|why| why.to_string())?;
+    let asked =
+        members.into_iter().filter(|(key, value)| fold(key) == "inputrequests" && value.get() != "null");
+    Ok(asked.map(|(_, value)| value).collect())
 }
 
 /// The members of an object, doubles included.
@@ -518,6 +530,12 @@ impl<'a> Answer<'a> {
     pub(super) fn read(body: &'a [u8]) -> Option<Answer<'a>> {
         serde_json::from_slice(body).ok()
     }
+}
+
+/// The tool's result inside a task that has ended (2026-07-28).
+pub(super) fn task_outcome(result: &RawValue) -> Option<&RawValue> {
+    let task = serde_json::from_str::<TaskHandle<'_>>(result.get()).ok()?;
+    task.id.and(task.result)
 }
 
 /// A tool's result as it is written, also inside a task that has ended; nothing for an error.

@@ -16,7 +16,7 @@ use framegate_guard::session::{Origin, OutputKind};
 use framegate_guard::store::event::{Event, HeardRecord};
 use framegate_pump::{Frame, Request};
 
-use super::answers::Answer;
+use super::answers::{Answer, asked_in, task_outcome};
 use super::hearing::{all_of, shared_part, text_of};
 use super::shared::Inner;
 
@@ -91,21 +91,35 @@ impl Inner {
     pub(super) fn server_asked(self: &Arc<Self>, request: &Request) {
         let method = request.method();
         if matches!(method, "elicitation/create" | "sampling/createMessage") {
-            self.hear_params(OutputKind::Server, request);
+            self.hear_params(OutputKind::Server, request, all_of);
         }
     }
 
-    /// A line of the server's log, which a client may show to its model.
+    /// A line of the server's log, how a call or a task is going: a client may show it to its model.
     pub(super) fn server_noticed(self: &Arc<Self>, notification: &Request) {
-        if notification.method() == "notifications/message" {
-            self.hear_params(OutputKind::Notice, notification);
+        match notification.method() {
+            "notifications/message" | "notifications/tasks" | "notifications/tasks/status" => {
+                self.hear_params(OutputKind::Notice, notification, all_of);
+            }
+            "notifications/progress" => self.hear_params(OutputKind::Notice, notification, progress_message),
+            _ => {}
         }
     }
 
-    fn hear_params(self: &Arc<Self>, kind: OutputKind, said: &Request) {
+    fn hear_params(self: &Arc<Self>, kind: OutputKind, said: &Request, text: fn(&str) -> String) {
         if let Some(params) = said.params().filter(|_| self.listens(&self.guard())) {
-            self.hear_beside(kind, said.method(), all_of(params));
+            self.hear_beside(kind, said.method(), text(params));
         }
+    }
+
+    /// What the server asks inside the answer of a call, in its own words: it supports no value, as the question that
+    /// it asks by a request of its own does not.
+    pub(super) fn asked_inside(self: &Arc<Self>, request: &Request, frame: &Frame) {
+        if !self.listens(&self.guard()) {
+            return;
+        }
+        let tool = request.param("name").and_then(|name| serde_json::from_str::<String>(name).ok());
+        self.hear_beside(OutputKind::Server, &tool.unwrap_or_default(), questions(frame));
     }
 
     /// What stands beside a task's outcome, which is heard as the call's.
@@ -118,6 +132,7 @@ impl Inner {
             [result.get("statusMessage"), nested]
         });
         self.hear_beside(OutputKind::Server, tool, message);
+        self.hear_beside(OutputKind::Server, tool, questions(frame));
     }
 
     /// Notes that the outcome of a task was heard: asked for once more it says nothing new.
@@ -163,6 +178,29 @@ fn part(frame: &Frame, of: impl Fn(Value<'_>) -> [Option<Value<'_>>; 2]) -> Stri
             texts.collect::<Vec<_>>().join("\n")
         }
         Err(_) => as_written(result.get()),
+    }
+}
+
+/// What an answer asks for, in the server's words: of the result, and of one inside a task.
+pub(super) fn questions(frame: &Frame) -> String {
+    let Some(result) = Answer::read(frame.body()).and_then(|answer| answer.result) else {
+        return String::new();
+    };
+    let inside = task_outcome(result);
+    let asked = [Some(result), inside].into_iter().flatten().flat_map(asked_in);
+    asked.map(all_of).collect::<Vec<_>>().join("\n")
+}
+
+/// The sentence beside a progress. The numbers are another each time, and the token is the client's.
+fn progress_message(params: &str) -> String {
+    match Document::read(Bytes::copy_from_slice(params.as_bytes()), &Limits::default()) {
+        Ok(read) => {
+            let message = read.root().get("message");
+            message
+                .map(|text| text.as_str().map_or_else(|| all_of(text.raw()), str::to_owned))
+                .unwrap_or_default()
+        }
+        Err(_) => as_written(params),
     }
 }
 

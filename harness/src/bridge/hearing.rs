@@ -22,6 +22,7 @@ use framegate_pump::{Frame, Request};
 use tokio::sync::Notify;
 
 use super::answers::said;
+use super::beside::questions;
 use super::shared::{Bridge, Inner};
 use crate::calls::Level;
 use crate::context::Look;
@@ -158,6 +159,8 @@ impl Inner {
         if text.is_empty() {
             return;
         }
+        // With a question in it, it is no resource yet: the question's words support no value.
+        let kind = if questions(frame).is_empty() { kind } else { OutputKind::Server };
         self.hear_other(kind, name, text);
     }
 

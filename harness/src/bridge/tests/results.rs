@@ -32,6 +32,9 @@ async fn every_part_of_a_result_counts_as_what_the_tool_said() {
         r#"{"content":[{"type":"resource_link","uri":"file:///x","name":"x","description":"launch code"}]}"#,
         r#"{"content":[],"structuredContent":{"a":1,"a":"launch code"}}"#,
         r#"{"content":{"text":"launch code"}}"#,
+        r#"{"resultType":"input_required","inputRequests":{"q":{"method":"x","params":{"message":"launch code"}}}}"#,
+        r#"{"content":[],"InputRequest\u0073":{"q":["launch code"]}}"#,
+        r#"{"content":[],"taskId":"7","result":{"inputRequests":{"q":"launch code"}}}"#,
         r#"{"content":[],"taskId":"7","result":{"content":[{"type":"text","text":"launch code"}]}}"#,
         r#"{"content":[{"type":"text","text":"launch code"}],"taskId":"7","result":{"content":[]}}"#,
     ] {
