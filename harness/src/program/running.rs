@@ -3,7 +3,7 @@
 //! ```text
 //! Running ─┬ a question ───────► written when the one before is out; under its id until it is answered
 //!          ├ a line ───────────► its question's answer, or no answer: then all that wait are told so
-//!          └ end, endless line ► all that wait are told so; Down for a while, twice as long each time
+//!          └ exit, endless line► all that wait are told so; Down for a while, twice as long each time
 //! Down ────┬ the time is over ─► Running, if it can be started
 //!          └ a question ───────► waits for that, or is told so where it is far off
 //! ```
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::lines::LineCutter;
 use super::{Job, Say};
-use crate::child::{Launched, ServerCommand, StartError};
+use crate::child::{Launched, Process, ServerCommand, StartError};
 use crate::exit::how_it_ended;
 
 /// Questions that a program has at a time; further ones wait.
@@ -38,6 +38,8 @@ const UNREAD_MAX: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// For the exit code of one that closed its stdout.
 const EXIT_WAIT: Duration = Duration::from_millis(200);
+/// For what it wrote before it exited. No longer: what it started may hold its stdout open for ever.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 /// Characters of a bad line that are shown.
 const SHOWN_CHARS: usize = 80;
 
@@ -63,6 +65,8 @@ struct Running {
     written: Instant,
     /// Lines since the last one that answered something that waits. `astray <= ASTRAY_MAX`
     astray: usize,
+    /// Its process has exited; until then its last words are read.
+    gone: Option<Instant>,
 }
 
 enum State {
@@ -72,6 +76,7 @@ enum State {
 
 /// What came next.
 enum Next {
+    Exited,
     Job(Option<Job>),
     Look,
     Read(std::io::Result<Vec<u8>>),
@@ -96,6 +101,7 @@ impl Keeper {
                     let _ = job.reply.send(Err(Unknown(why.clone())));
                     State::Down { until, why }
                 }
+                (Next::Exited, State::Running(running)) => self.exited(running).await,
                 (Next::Look, State::Running(running)) => self.looked(running),
                 (Next::Read(read), State::Running(running)) => self.read(read, running).await,
                 (Next::Written(Ok(count)), State::Running(mut running)) => {
@@ -128,7 +134,7 @@ impl Keeper {
                 }
             }
             State::Running(running) => {
-                let Running { launched, unwritten, .. } = &mut **running;
+                let Running { launched, unwritten, gone, .. } = &mut **running;
                 let is_full = self.waiting.len() >= IN_FLIGHT_MAX;
                 let is_held_up = is_full || !unwritten.is_empty();
                 tokio::select! {
@@ -137,7 +143,8 @@ impl Keeper {
                         Next::Read(read.map(|count| chunk.get(..count).unwrap_or_default().to_vec()))
                     }
                     count = launched.to.write(unwritten), if !unwritten.is_empty() => Next::Written(count),
-                    job = jobs.recv(), if unwritten.is_empty() && !is_full => Next::Job(job),
+                    () = exit(&launched.process, *gone) => Next::Exited,
+                    job = jobs.recv(), if unwritten.is_empty() && !is_full && gone.is_none() => Next::Job(job),
                     () = tokio::time::sleep(LOOK_EVERY), if is_held_up => Next::Look,
                 }
             }
@@ -225,7 +232,16 @@ impl Keeper {
         }
     }
 
-    /// It closed one of its ends.
+    /// Its process is no more. What it wrote before that is read first.
+    async fn exited(&mut self, mut running: Box<Running>) -> State {
+        if running.gone.is_some() {
+            return self.ended("exited", running).await;
+        }
+        running.gone = Some(Instant::now() + LAST_WORDS);
+        State::Running(running)
+    }
+
+    /// It closed one of its ends, or exited.
     async fn ended(&mut self, what: &str, running: Box<Running>) -> State {
         let exit = tokio::time::timeout(EXIT_WAIT, running.launched.process.exit_code()).await;
         let why = exit.map_or_else(|_| what.to_owned(), how_it_ended);
@@ -254,10 +270,18 @@ impl Keeper {
     }
 }
 
+/// The end of a process by itself, whoever else holds its pipes; once that is known, the end of its last words.
+async fn exit(process: &Process, gone: Option<Instant>) {
+    match gone {
+        None => drop(process.exit_code().await),
+        Some(until) => tokio::time::sleep_until(until).await,
+    }
+}
+
 impl State {
     fn running(launched: Launched) -> State {
         let (cutter, unwritten) = (LineCutter::default(), Vec::new());
-        let running = Running { launched, cutter, unwritten, written: Instant::now(), astray: 0 };
+        let running = Running { launched, cutter, unwritten, written: Instant::now(), astray: 0, gone: None };
         State::Running(Box::new(running))
     }
 }

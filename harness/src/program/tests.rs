@@ -76,6 +76,8 @@ async fn whatever_is_no_answer_in_time_is_none_and_says_why() {
         ("silent", "it gave no answer within 0.2 s"),
         ("die", "exited with code 7"),
         ("broken", "exited with code 3"),
+        // Its stdout stays open.
+        ("orphan", "exited with code 7"),
         ("garbage", "a line that is no answer"),
         ("wrong_id", "under which nothing was asked"),
         ("huge", "a line that is too long for an answer"),

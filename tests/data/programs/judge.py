@@ -3,6 +3,7 @@
 FILE gets a line for each question, so that a test sees what was asked, and that nothing was."""
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -47,6 +48,10 @@ for line in sys.stdin:
         pass
     elif mode == "die":
         sys.exit(7)
+    elif mode == "orphan":
+        # What it started outlives it, and holds its stdout open.
+        subprocess.Popen(["sleep", "600"])
+        os._exit(7)
     elif mode == "die_once":
         try:
             open(log + ".died").close()
