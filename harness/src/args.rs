@@ -568,7 +568,7 @@ fn ask_order(text: &str) -> Result<AskOrder, String> {
 /// `framegate init`.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Write to FILE, which must not be there yet [default: stdout]
+    /// Write to FILE, which must not be there yet; `-` is stdout, as without it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -614,7 +614,7 @@ pub(crate) struct PraxiomArgs {
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub(crate) name: Vec<String>,
 
-    /// Write the policy to FILE, which must not be there yet [default: stdout]
+    /// Write the policy to FILE, which must not be there yet; `-` is stdout, as without it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -626,7 +626,7 @@ pub(crate) struct ProxyArgs {
     #[arg(value_name = "CONFIG")]
     pub(crate) config: PathBuf,
 
-    /// Write the policy to FILE, which must not be there yet [default: stdout]
+    /// Write the policy to FILE, which must not be there yet; `-` is stdout, as without it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -70,6 +70,20 @@ fn session(policy: &str) -> Guarded {
 }
 
 #[test]
+fn a_policy_for_stdout_makes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("proxy.yaml"), CONFIG).unwrap();
+    let to = |options: &[&str]| {
+        let arguments = [&["import", "elicitation-proxy", "proxy.yaml"], options].concat();
+        let out = framegate(&arguments, folder.path());
+        assert!(out.status.success(), "{}", said(&out.stderr));
+        said(&out.stdout).to_owned()
+    };
+    assert_eq!(to(&["-o", "-"]), to(&[]));
+    assert!(!folder.path().join("-").exists());
+}
+
+#[test]
 fn a_configuration_with_every_key_works_through_its_import() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("old.yaml"), CONFIG).unwrap();

@@ -104,7 +104,7 @@ pub fn calibrate(
     let few = || CalibrationError::Few { given: wrong.len(), needed: needed(max_risk, confidence) };
     let most = most_that_may_pass(wrong.len(), max_risk, confidence).ok_or_else(few)?;
     // Just above the next one, which must not pass; those equal to it do not either.
-    let threshold = wrong.get(most).map_or(0.0, |next| next.next_up());
+    let threshold = wrong.get(most).map_or(0.0, |next| just_above(*next, wrong.iter().chain(&right)));
     let pass = |of: &[f64]| of.iter().filter(|certainty| **certainty >= threshold).count();
     let passed = pass(&wrong);
     Ok(Calibration {
@@ -113,6 +113,30 @@ pub fn calibrate(
         unauthorized: (wrong.len(), passed),
         authorized: (right.len(), pass(&right)),
     })
+}
+
+/// Digits behind the point that nobody finds too many.
+const DIGITS_MIN: usize = 3;
+/// Digits that tell any two numbers apart.
+const DIGITS_MAX: usize = 17;
+
+/// The shortest number above this one that lets the same examples pass as the very next one does: a person writes it
+/// into a policy. It may be a little more than that one, which only lowers the risk.
+fn just_above<'a>(bound: f64, certainties: impl Iterator<Item = &'a f64>) -> f64 {
+    let above = certainties.copied().filter(|certainty| *certainty > bound).min_by(f64::total_cmp);
+    let most = above.unwrap_or(if bound < 1.0 { 1.0 } else { f64::INFINITY });
+    (DIGITS_MIN..=DIGITS_MAX)
+        .find_map(|digits| next_of(digits, bound, most))
+        .unwrap_or_else(|| bound.next_up())
+}
+
+/// The first number of so many digits that is above `bound` and not above `most`.
+fn next_of(digits: usize, bound: f64, most: f64) -> Option<f64> {
+    // Nearest to `bound`, perhaps below it or equal.
+    let near: f64 = format!("{bound:.digits$}").parse().ok()?;
+    let step: f64 = format!("1e-{digits}").parse().ok()?;
+    let texts = [near, near + step].map(|number| format!("{number:.digits$}"));
+    texts.iter().filter_map(|text| text.parse().ok()).find(|number| *number > bound && *number <= most)
 }
 
 /// The most of `n` that may pass; `None` if none may.
@@ -218,9 +242,23 @@ mod tests {
         wrong.extend([0.7; 10]);
         let found = calibrate(&examples(&wrong, &[0.7, 0.8]), 0.1, 0.95).unwrap();
         assert_eq!((found.unauthorized, found.authorized), ((100, 0), (2, 1)));
-        assert!(found.threshold > 0.7 && found.threshold < 0.700_000_1);
+        assert_eq!(found.threshold.to_string(), "0.701");
         let certain = calibrate(&examples(&[1.0; 100], &[1.0]), 0.1, 0.95).unwrap();
         assert!(certain.threshold > 1.0 && certain.authorized == (1, 0));
+    }
+
+    #[test]
+    fn a_threshold_is_the_shortest_number_that_lets_the_same_examples_pass() {
+        let after = |bound: f64, above: &[f64]| just_above(bound, [bound].iter().chain(above)).to_string();
+        assert_eq!(after(0.58, &[]), "0.581");
+        assert_eq!(after(0.58, &[0.581]), "0.581");
+        assert_eq!(after(0.58, &[0.5801]), "0.5801");
+        assert_eq!(after(0.1 + 0.2, &[]), "0.301");
+        assert_eq!(after(0.123_456_7, &[0.123_456_8]), "0.1234568");
+        assert_eq!(after(0.5, &[0.5_f64.next_up()]), 0.5_f64.next_up().to_string());
+        assert_eq!(after(0.0, &[]), "0.001");
+        assert_eq!(after(0.9999, &[]), "1");
+        assert_eq!(after(1.0, &[]), "1.001");
     }
 
     #[test]
@@ -237,6 +275,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_threshold_reads_back_as_itself_and_lets_the_same_pass(
+            bound in 0.0_f64..=1.0, others in prop::collection::vec(0.0_f64..=1.0, 0..20),
+        ) {
+            let all: Vec<f64> = others.iter().copied().chain([bound]).collect();
+            let found = just_above(bound, all.iter());
+            prop_assert_eq!(found.to_string().parse::<f64>().unwrap().to_bits(), found.to_bits());
+            let pass = |threshold: f64| all.iter().filter(|certainty| **certainty >= threshold).count();
+            prop_assert!(found > bound);
+            prop_assert_eq!(pass(found), pass(bound.next_up()));
+        }
+
         #[test]
         fn the_bound_holds_and_the_next_lower_threshold_breaks_it(
             wrong in prop::collection::vec(0_u8..=100, 30..200), risk in 0.05_f64..0.5, confidence in 0.5_f64..0.99,

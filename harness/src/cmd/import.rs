@@ -28,26 +28,28 @@ pub(crate) fn main(args: &ImportArgs) -> Exit {
 }
 
 fn proxy(args: &ProxyArgs) -> Result<(), Failure> {
-    args.output.as_deref().map_or(Ok(()), new_file::is_free)?;
+    let output = new_file::named(args.output.as_deref());
+    output.map_or(Ok(()), new_file::is_free)?;
     let text = read(&args.config)?;
-    let policy = match &args.output {
+    let policy = match output {
         // Clients start servers in folders of their own choice.
-        Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
+        Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string(),
         None => USUAL.to_owned(),
     };
     let name = args.config.display().to_string();
     let imported = elicitation_proxy(&name, &text, &policy).map_err(|why| Failure::policy(&why))?;
     let entry = entry(&imported, &policy);
-    write(&imported, (&name, &policy), args.output.as_deref(), Some(&entry))
+    write(&imported, (&name, &policy), output, Some(&entry))
 }
 
 fn praxiom(args: &PraxiomArgs) -> Result<(), Failure> {
-    args.output.as_deref().map_or(Ok(()), new_file::is_free)?;
+    let output = new_file::named(args.output.as_deref());
+    output.map_or(Ok(()), new_file::is_free)?;
     let text = read(&args.policy)?;
     let name = args.policy.display().to_string();
     let imported = import::praxiom(&name, &text, &args.name).map_err(|why| Failure::policy(&why))?;
-    let policy = args.output.as_deref().map_or_else(|| USUAL.to_owned(), |path| path.display().to_string());
-    write(&imported, (&name, &policy), args.output.as_deref(), None)
+    let policy = output.map_or_else(|| USUAL.to_owned(), |path| path.display().to_string());
+    write(&imported, (&name, &policy), output, None)
 }
 
 /// The policy to its file or to stdout; what else there is to say to the other.

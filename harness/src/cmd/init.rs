@@ -25,8 +25,9 @@ pub(crate) fn main(args: &InitArgs) -> Exit {
 
 fn init(args: &InitArgs) -> Result<(), Failure> {
     // Before the server is started for nothing.
-    args.output.as_deref().map_or(Ok(()), new_file::is_free)?;
-    let file = args.output.as_deref().map_or_else(|| USUAL.to_owned(), |path| word(path.as_os_str()));
+    let output = new_file::named(args.output.as_deref());
+    output.map_or(Ok(()), new_file::is_free)?;
+    let file = output.map_or_else(|| USUAL.to_owned(), |path| word(path.as_os_str()));
     let text = if args.command.is_empty() {
         draft::blank(&file)
     } else {
@@ -36,7 +37,7 @@ fn init(args: &InitArgs) -> Result<(), Failure> {
         Draft { file, command: words(&args.command), tools, folders, has_resources: asked.has_resources }
             .text()
     };
-    match &args.output {
+    match output {
         Some(path) => write_new(path, &text, args),
         None => {
             let mut out = Out::stdout();

@@ -7,6 +7,11 @@ use std::path::Path;
 use super::out::Failure;
 use crate::exit::Exit;
 
+/// The file that `-o` names; `-` is stdout, as it is everywhere.
+pub(super) fn named(output: Option<&Path>) -> Option<&Path> {
+    output.filter(|path| *path != Path::new("-"))
+}
+
 /// Whether there is nothing of this name: asked before work that would be for nothing.
 pub(super) fn is_free(path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() { Err(is_there(path)) } else { Ok(()) }

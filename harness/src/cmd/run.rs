@@ -143,13 +143,14 @@ fn prepare(
             &format!("--context `{path}` is not there yet: until it is, what the user says is unknown"),
         );
     }
-    let programs = programs(args, &guard, log).map_err(|why| (why, Exit::Policy))?;
     let cwd = args.cwd.clone().unwrap_or_else(|| ".".into());
     let annotates = args.store.annotate && (without_policy || !guard.is_monitoring());
     let recorded = kept.as_ref().map(|kept| -> Arc<dyn Ledger> { kept.ledger.clone() });
     let ledger = recorded.unwrap_or_else(|| Arc::new(MemoryLedger::default()));
     let declared: Vec<_> = guard.policy().declared().collect();
     ledger.declare(guard.policy().name(), &declared).map_err(|why| (why, Exit::Policy))?;
+    // Last: of a session that does not begin no program has run.
+    let programs = programs(args, &guard, log).map_err(|why| (why, Exit::Policy))?;
     let bridge = Bridge::new(BridgeSettings {
         guard,
         ledger,
