@@ -136,6 +136,29 @@ enum Warning {
     Noise,
 }
 
+/// A problem says behind its place what it is, as every line here does in front: once is enough.
+fn once(level: Level, text: &str) -> std::borrow::Cow<'_, str> {
+    let word = match level {
+        Level::Error => ": error: ",
+        Level::Warn => ": warning: ",
+        _ => return text.into(),
+    };
+    match text.split_once(word) {
+        Some((place, rest)) if is_place(place) => format!("{place}: {rest}").into(),
+        _ => text.into(),
+    }
+}
+
+/// `policy.yaml:3:14`
+fn is_place(text: &str) -> bool {
+    let mut ends = text.rsplitn(3, ':');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    !text.contains('\n')
+        && ends.next().is_some_and(is_number)
+        && ends.next().is_some_and(is_number)
+        && ends.next().is_some()
+}
+
 impl CallLog {
     /// A log about the server `name`.
     pub fn new(stderr: Stderr, name: ServerName, level: Level, format: LogFormat) -> Self {
@@ -189,7 +212,7 @@ impl CallLog {
             let plain = |line: &str| line.chars().flat_map(escape).collect::<String>();
             text.split('\n').map(plain).collect::<Vec<_>>().join("\n  ")
         };
-        self.said(level, text, &lines);
+        self.said(level, &once(level, text), &lines);
     }
 
     fn said(&self, level: Level, text: &str, visible: &dyn Fn(&str) -> String) {
@@ -650,6 +673,24 @@ fn decimal(mut number: u64, width: usize, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_warning_with_a_place_says_once_that_it_is_one() {
+        let warned = |text| once(Level::Warn, text).into_owned();
+        assert_eq!(warned("p.yaml:3:14: warning: no tool\n  ^"), "p.yaml:3:14: no tool\n  ^");
+        assert_eq!(warned("c:/p.yaml:3:14: warning: a: warning: b"), "c:/p.yaml:3:14: a: warning: b");
+        for other in [
+            "p.yaml: warning: x",
+            "p:3: warning: x",
+            "a\np:3:1: warning: x",
+            ":3:: warning: x",
+            "p:3:1: error: x",
+        ] {
+            assert_eq!(warned(other), other);
+        }
+        assert_eq!(once(Level::Error, "p:3:1: error: x"), "p:3:1: x");
+        assert_eq!(once(Level::Info, "p:3:1: warning: x"), "p:3:1: warning: x");
+    }
 
     #[test]
     fn a_line_has_the_time_of_day_and_plain_numbers() {
