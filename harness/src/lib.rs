@@ -59,6 +59,7 @@ mod record;
 mod recorder;
 mod redact;
 mod resolve;
+mod secret_file;
 mod session;
 mod sign_key;
 mod stderr;

@@ -1,11 +1,16 @@
 //! Keys that sign checkpoints: a file with 32 random bytes as 64 hexadecimal digits, for its user alone.
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use ed25519_dalek::SigningKey;
+use framegate_guard::store::chain::{Hash, hex};
+
+use crate::secret_file::SecretFile;
+
+const FILE: SecretFile = SecretFile { what: "the key file", bytes_max: 100, may_be_shown: false };
 
 /// Makes the file if it is not there, and gives the key in it.
 ///
@@ -19,7 +24,7 @@ pub(crate) fn make(path: &Path) -> Result<SigningKey, String> {
     };
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|why| format!("the system has no randomness for a key: {why}"))?;
-    let text: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let text = hex(&seed);
     writeln!(file, "{text}")
         .and_then(|()| file.sync_all())
         .map_err(|why| format!("the key file `{}` cannot be written: {why}", path.display()))?;
@@ -32,17 +37,9 @@ pub(crate) fn make(path: &Path) -> Result<SigningKey, String> {
 /// What to tell a person.
 pub(crate) fn read(path: &Path) -> Result<SigningKey, String> {
     let name = path.display();
-    let cannot = |why: std::io::Error| format!("the key file `{name}` cannot be read: {why}");
-    let file = File::open(path).map_err(cannot)?;
-    // A key that others can read proves nothing.
-    if file.metadata().map_err(cannot)?.mode() & 0o077 != 0 {
-        return Err(format!(
-            "the key file `{name}` can be read by others; say `chmod 600 {name}`, or make a new key"
-        ));
-    }
-    let mut text = String::new();
-    file.take(100).read_to_string(&mut text).map_err(cannot)?;
-    let seed = text.trim_end().parse::<framegate_guard::store::chain::Hash>();
+    let bytes = FILE.read(path).map_err(String::from)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let seed = text.trim_end().parse::<Hash>();
     let seed = seed.map_err(|_| {
         format!("`{name}` is no key file: it holds 64 hexadecimal digits, as `framegate verify --new-key` makes it")
     })?;

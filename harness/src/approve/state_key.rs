@@ -1,18 +1,18 @@
 //! The key of seals that several processes share (`--state-key`).
 
-use std::fs::File;
-use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::desk::Desk;
+use crate::secret_file::SecretFile;
 
 /// A shorter one could be guessed.
 const KEY_BYTES_MIN: usize = 32;
 const KEY_BYTES_MAX: usize = 4096;
+const FILE: SecretFile =
+    SecretFile { what: "the state key", bytes_max: KEY_BYTES_MAX as u64, may_be_shown: false };
 
 /// A key, and the desk that the processes share: a state is good once, whichever of them gets it.
 #[derive(Clone)]
@@ -34,19 +34,7 @@ impl StateKey {
     /// What to tell a person.
     pub fn read(path: &Path, desk: Arc<Desk>) -> Result<StateKey, String> {
         let name = path.display();
-        let cannot = |why: std::io::Error| format!("the state key `{name}` cannot be read: {why}");
-        let file = File::open(path).map_err(cannot)?;
-        let about = file.metadata().map_err(cannot)?;
-        if !about.is_file() {
-            return Err(format!("the state key `{name}` is not a file"));
-        }
-        if about.mode() & 0o077 != 0 {
-            return Err(format!(
-                "the state key `{name}` can be read by others; say `chmod 600 {name}`, or make a new one"
-            ));
-        }
-        let mut bytes = Vec::new();
-        file.take(KEY_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(cannot)?;
+        let bytes = FILE.read(path).map_err(String::from)?;
         if !(KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&bytes.len()) {
             let there = if bytes.len() > KEY_BYTES_MAX { "more".to_owned() } else { bytes.len().to_string() };
             return Err(format!(

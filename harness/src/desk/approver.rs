@@ -3,9 +3,9 @@
 //! The passphrase, made slow by Argon2id and a salt, *is* the secret key. Nothing is kept but salt, cost and the public
 //! half, so the file proves a passphrase and gives none away but to whoever guesses it.
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -13,13 +13,15 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 use framegate_guard::store::chain::Hash;
 use serde::{Deserialize, Serialize};
 
+use crate::secret_file::{SecretFile, Unread};
+
 /// What each guess costs, where this build makes the key: 64 MiB, three times over.
 const COST: Cost = Cost { memory_kib: 64 * 1024, passes: 3 };
 /// What a file may ask of whoever checks a passphrase.
 const MEMORY_KIB_MAX: u32 = 1024 * 1024;
 const PASSES_MAX: u32 = 64;
 /// The file is small.
-const FILE_BYTES_MAX: u64 = 4096;
+const FILE: SecretFile = SecretFile { what: "the approver's file", bytes_max: 4096, may_be_shown: true };
 /// A shorter passphrase is guessed from the file, however slow each guess.
 pub(crate) const PASSPHRASE_CHARS_MIN: usize = 10;
 
@@ -102,23 +104,12 @@ impl Approver {
     /// What to tell a person.
     pub(crate) fn read(path: &Path) -> Result<Option<Approver>, String> {
         let name = path.display();
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(why) if why.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(why) => return Err(format!("the approver's file `{name}` cannot be read: {why}")),
+        let bytes = match FILE.read(path) {
+            Ok(bytes) => bytes,
+            Err(Unread::Missing(_)) => return Ok(None),
+            Err(why) => return Err(why.into()),
         };
-        let about = file.metadata().map_err(|why| format!("the approver's file `{name}`: {why}"))?;
-        let is_own = about.uid() == rustix::process::geteuid().as_raw();
-        if about.mode() & 0o022 != 0 || (is_own && about.mode() & 0o077 != 0) {
-            return Err(format!(
-                "the approver's file `{name}` can be read or written by others; say `chmod 600 {name}`, or make another"
-            ));
-        }
-        let mut text = String::new();
-        file.take(FILE_BYTES_MAX)
-            .read_to_string(&mut text)
-            .map_err(|why| format!("the approver's file `{name}` cannot be read: {why}"))?;
-        let written: Option<Written> = serde_json::from_str(&text).ok();
+        let written: Option<Written> = serde_json::from_slice(&bytes).ok();
         let approver = written.and_then(Approver::of);
         approver.map(Some).ok_or_else(|| {
             format!("`{name}` is no approver's file of this version; `framegate approver init` makes one")
