@@ -166,6 +166,7 @@ fn what_a_resource_and_a_prompt_say_counts_as_output() {
 fn what_the_server_says_unasked_counts_as_output_and_supports_nothing() {
     let notice = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": POISON } });
     let asks = json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": { "message": POISON, "requestedSchema": { "type": "object" } } });
+    const INSIDE: &str = "what the server said of `fetch`";
     let done = answer(&json!({ "content": [] }));
     let progress = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 2, "progress": 1, "message": POISON } });
     let task = json!({ "jsonrpc": "2.0", "method": "notifications/tasks/status", "params": { "taskId": "7", "status": "working", "statusMessage": POISON } });
@@ -195,7 +196,7 @@ fn what_the_server_says_unasked_counts_as_output_and_supports_nothing() {
         (
             json!({ "on": "tools/call", "name": "fetch", "reply": answer(&inside) }),
             call("2", "fetch", "{}"),
-            "what the server said of `fetch`",
+            INSIDE,
         ),
         (
             json!({ "on": "completion/complete", "reply": answer(&completes) }),
@@ -207,7 +208,12 @@ fn what_the_server_says_unasked_counts_as_output_and_supports_nothing() {
         session.user("look at this");
         assert_eq!(session.outcome("1", "post", "{}").0, "sent", "{shown}");
         session.guarded.send(&frame);
-        session.guarded.wait("2");
+        if shown == INSIDE {
+            // With a `method` in it, it looks like a request to whoever does not parse it.
+            session.guarded.wait_stderr("fetch asks for input");
+        } else {
+            session.guarded.wait("2");
+        }
         let (outcome, said) = session.outcome("3", "post", "{}");
         assert_eq!(outcome, "ask", "{shown}: {said}");
         assert!(said.contains(shown), "{shown}: {said}");

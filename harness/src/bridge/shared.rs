@@ -203,7 +203,7 @@ impl Bridge {
     /// # Errors
     /// What shows to be wrong with it beside the server's tools; the one before stays.
     pub async fn replace_policy(&self, policy: Policy, facts: Facts) -> Result<(), String> {
-        let programs = self.inner.programs().under(&policy).map_err(|why| why.to_string())?;
+        self.inner.programs().check(&policy).map_err(|why| why.to_string())?;
         let mut attempts = 0..OFF_THREAD_MAX;
         let before = self.guard();
         if let Some(problem) = policy.unmatched(before.server()) {
@@ -225,6 +225,8 @@ impl Bridge {
                 return Err(guard.faults().join("\n"));
             }
             self.declare(guard.policy()).await?;
+            // Last: what is refused after all must not have had a program of its own run.
+            let programs = self.inner.programs().under(&policy).map_err(|why| why.to_string())?;
             // Both at once: a call that the new policy decides must not ask a program of the one before.
             let mut asked = self.inner.programs.write().unwrap_or_else(PoisonError::into_inner);
             // What it was bound to may have been another listing.

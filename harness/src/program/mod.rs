@@ -167,6 +167,14 @@ impl Programs {
         Ok(Programs { launch: Some(launch), by_name: [(AUTHORIZER.to_owned(), program)].into() })
     }
 
+    /// What is wrong with the commands of another policy, as far as that shows without starting one.
+    ///
+    /// # Errors
+    /// [`ProgramError`].
+    pub(crate) fn check(&self, policy: &Policy) -> Result<(), ProgramError> {
+        self.launch.as_ref().map_or(Ok(()), |launch| check(policy, &launch.folder))
+    }
+
     /// Those of another policy: what both have goes on running.
     ///
     /// # Errors
