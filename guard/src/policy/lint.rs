@@ -221,9 +221,13 @@ impl Lint<'_> {
         const SHOWN: usize = 8;
         let names: Vec<&str> = self.names().take(SHOWN).collect();
         let more = self.tools.len().saturating_sub(SHOWN);
-        let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let names = super::read::listed(names.into_iter(), if more > 0 { "," } else { "and" });
-        (!names.is_empty()).then(|| format!("it lists {names}{and_more}"))
+        let names = if more > 0 {
+            let each = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            format!("{each} and {more} more")
+        } else {
+            super::read::listed(names.into_iter(), "and")
+        };
+        (!names.is_empty()).then(|| format!("it lists {names}"))
     }
 
     fn rule(&self, rule: &Rule) -> Vec<Problem> {

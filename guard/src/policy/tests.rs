@@ -174,6 +174,19 @@ fn what_means_nothing_for_this_server_is_said() {
 }
 
 #[test]
+fn of_many_tools_the_first_are_named_and_the_others_counted() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    let advice = |count: usize| {
+        let tools = names.map(|name| Listed { name, schema: None });
+        let listing = Listing { tools: Some(tools[..count].to_vec()), resources: false };
+        let (_, problems) = loaded("framegate: 1\ntools: { xyzzy: }\n").policy.bind("files", &listing);
+        problems[0].advice().unwrap().to_owned()
+    };
+    assert!(advice(8).ends_with("`g` and `h`"), "{}", advice(8));
+    assert!(advice(9).ends_with("`g`, `h` and 1 more"), "{}", advice(9));
+}
+
+#[test]
 fn a_misspelt_pattern_is_told_the_nearest_one() {
     let near = |pattern: &str| {
         let names = ["read_file", "read_text_file", "write_file", "größe_lesen"];
