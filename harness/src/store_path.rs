@@ -18,9 +18,23 @@ pub(crate) fn to_read() -> Result<PathBuf, String> {
     let path = named(std::env::var_os("FRAMEGATE_STORE")).or_else(default_path);
     let path = path.ok_or("there is no home to look for a record in; name the file")?;
     if !path.exists() {
-        return Err(format!("there is no record yet at `{}`; name the file", path.display()));
+        let usual = in_state(None, std::env::var_os("HOME")).filter(|usual| usual.exists());
+        return Err(none_at(&path, usual.as_deref()));
     }
     Ok(path)
+}
+
+/// Clients hand few variables to what they start, `XDG_STATE_HOME` mostly not: then `run` writes where this program
+/// would not look.
+fn none_at(path: &Path, usual: Option<&Path>) -> String {
+    let path = path.display();
+    match usual {
+        None => format!("there is no record yet at `{path}`; name the file"),
+        Some(usual) => format!(
+            "there is no record yet at `{path}`, but one at `{}`: it is of sessions whose client did not hand on `XDG_STATE_HOME`; name the file that you mean",
+            usual.display()
+        ),
+    }
 }
 
 /// Sessions that keep no record have written none: whoever reads looks for one of others.
@@ -61,6 +75,14 @@ mod tests {
     fn a_variable_names_the_record_that_is_read() {
         assert_eq!(named(Some("/x/r.db".into())), Some("/x/r.db".into()));
         assert_eq!((named(Some("none".into())), named(Some("".into())), named(None)), (None, None, None));
+    }
+
+    #[test]
+    fn a_record_that_a_client_had_written_elsewhere_is_named() {
+        let none = none_at(Path::new("/s/r.db"), None);
+        assert!(none.ends_with("`/s/r.db`; name the file"), "{none}");
+        let other = none_at(Path::new("/s/r.db"), Some(Path::new("/h/r.db")));
+        assert!(other.contains("`/h/r.db`") && other.contains("XDG_STATE_HOME"), "{other}");
     }
 
     #[test]
