@@ -254,24 +254,6 @@ fn another_policy_brings_its_own_program() {
     session.end();
 }
 
-/// A policy that is refused for another reason has had none of its programs run.
-#[test]
-fn programs_are_started_last() {
-    let mut session = start("yes", "15");
-    let started = session.folder.path().join("started");
-    let touch = format!("{{ command: [sh, -c, 'touch {}; cat'] }}", started.display());
-    // Equally literal, and of two minds: that shows when it is held against the listed tools.
-    let clash = format!(
-        "framegate: 1\nauthorizer: {touch}\ntools: {{ \"p?y\": {{ authorize: true }}, \"pa?\": {{ authorize: false }} }}\n"
-    );
-    let file = session.guarded.policy_file();
-    std::fs::write(&file, clash).unwrap();
-    session.guarded.wait_stderr("the one before stays in force");
-    assert!(!started.exists());
-    assert_eq!(session.pay("1").0, "sent");
-    session.end();
-}
-
 #[test]
 fn a_program_that_cannot_be_started_is_no_start() {
     let folder = tempfile::tempdir().unwrap();

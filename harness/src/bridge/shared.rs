@@ -110,7 +110,7 @@ pub(super) struct Inner {
     /// Calls whose answer was a task's handle, by the task's id.
     tasks: Mutex<HashMap<String, Sent>>,
     /// Replaced whole, with the policy that asks them.
-    programs: RwLock<Programs>,
+    pub(super) programs: RwLock<Programs>,
 }
 
 /// A call that was sent.

@@ -1,11 +1,13 @@
 //! What is seen of a policy file that changes.
 
 use std::future::Future as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::task::Poll;
 
 use super::*;
 use crate::bridge::follow;
 use crate::policy_file::stamp_to_keep;
+use crate::program::{Launch, Programs};
 
 /// A file that is changed right after it was loaded, `age` after it was written; the watch begins later.
 async fn changed_after_the_load(age: Duration) {
@@ -42,6 +44,29 @@ async fn a_change_between_the_load_and_the_first_look_is_seen() {
 #[tokio::test]
 async fn a_change_of_the_same_length_in_the_same_tick_is_seen() {
     changed_after_the_load(Duration::ZERO).await;
+}
+
+/// A program that is found and cannot be started: only whoever starts it notices.
+#[tokio::test]
+async fn a_policy_that_is_refused_has_had_no_program_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let judge = folder.path().join("judge");
+    std::fs::write(&judge, "#!/nowhere/at/all\n").unwrap();
+    std::fs::set_permissions(&judge, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let rig = Rig::opened("", 1).await;
+    let launch = Launch::new(folder.path(), Stderr::to(std::io::sink()), Arc::new(|_| {}));
+    *rig.bridge.inner.programs.write().unwrap() =
+        Programs::start(launch, rig.bridge.guard().policy()).unwrap();
+    let refused = async |rules: &str| {
+        let tools = "authorizer: { command: [./judge] }\ntools: { t0: { authorize: true } }";
+        let next = policy(&format!("{tools}\n{rules}\n"));
+        rig.bridge.replace_policy(next, Facts::default()).await.unwrap_err()
+    };
+    // For none of the tools, which shows when it is held against them.
+    let why = refused(r#"rules: [{ name: x, that: 'args.nothing == "y"', because: B. }]"#).await;
+    assert!(why.contains("applies to no tool"), "{why}");
+    let why = refused("").await;
+    assert!(why.contains("the program `authorizer` of the policy cannot be started"), "{why}");
 }
 
 #[tokio::test]
