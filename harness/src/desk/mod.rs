@@ -22,6 +22,7 @@ pub(crate) mod file;
 pub(crate) mod row;
 mod run;
 pub(crate) mod signed;
+mod tables;
 mod thread;
 
 pub(crate) use self::asker::TerminalAsker;
