@@ -374,6 +374,35 @@ rules:
 }
 
 #[test]
+fn an_error_never_empties_a_window_of_which_nothing_is_known() {
+    let rig = Rig::new("tools: { pay: { budget: { of: args.n, max: 100, per: hour, on_error: undo } } }\n");
+    let yes = |arguments: &str| rig.call_if("pay", arguments, |_| true);
+    rig.done(&yes(r#"{"n":60}"#), "");
+    // A person says yes to a call without an amount, and to one that comes upon a sum that nobody knows.
+    rig.done(&yes("{}"), "");
+    rig.failed(&yes(r#"{"n":5}"#), "no");
+    assert_eq!(rig.run("pay", r#"{"n":60}"#), Ask, "{}", rig.state());
+}
+
+#[test]
+fn what_a_call_did_to_one_window_twice_is_taken_back_the_last_first() {
+    let rig = Rig::new(
+        r"
+state: { w: { type: window, per: hour } }
+rules:
+  - { name: one, tools: [work], set: { w: 1 }, on_error: undo }
+  - { name: two, tools: [work], set: { w: args.n }, on_error: undo }
+",
+    );
+    rig.run("work", r#"{"n":4}"#);
+    let before = rig.state();
+    let made = rig.call_if("work", "{}", |_| true);
+    assert!(rig.state().contains("unknown"), "{}", rig.state());
+    rig.failed(&made, "no");
+    assert_eq!(rig.state(), before);
+}
+
+#[test]
 fn a_call_that_was_not_sent_after_all_did_nothing() {
     let rig = Rig::new(TAINT);
     let read = rig.call("read_file", "{}");

@@ -193,7 +193,8 @@ impl Kept {
     /// is still that call's. What it took back.
     fn take_back(&mut self, step: u64, open: &Open, which: impl Fn(&Changed) -> bool) -> Vec<Arc<str>> {
         let mut taken = Vec::new();
-        for (changed, (name, before)) in open.effects.changed.iter().zip(&open.before) {
+        // The last one first: what it found is what the one before it left.
+        for (changed, (name, before)) in open.effects.changed.iter().zip(&open.before).rev() {
             if !which(changed) {
                 continue;
             }
