@@ -99,6 +99,8 @@ pub struct Played {
 pub struct Step {
     /// Its place in the model.
     pub event: usize,
+    /// How long after the one before, where that is told.
+    pub later: Option<String>,
     /// A call's arguments as JSON; an answer's text.
     pub with: String,
     /// The state after it.

@@ -21,6 +21,7 @@ mod prove;
 mod prove_common;
 mod prove_native;
 mod prove_walked;
+mod prove_windows;
 mod provenance;
 mod replay;
 #[cfg(feature = "sqlite")]

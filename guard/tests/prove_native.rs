@@ -161,11 +161,99 @@ rules:
 }
 
 #[test]
-fn a_window_may_be_any_number_and_is_said_to() {
-    let text = "framegate: 1\ntools: { delete: { limit: 2 per hour } }\n";
+fn a_limit_holds_within_every_span_of_its_length() {
+    let text = "framegate: 1\ntools: { delete: { limit: 2 per hour }, \"*\": {} }\n";
+    assert_eq!(plain(text, "state.limit_delete > 2"), Came::Proved);
+    assert_eq!(plain(text, "tool == 'delete' && state.limit_delete >= 2"), Came::Proved);
+    let Came::Broken(states) = plain(text, "state.limit_delete > 1") else { panic!() };
+    assert_eq!(states.len(), 2, "{states:?}");
     let bound = policy(text).bind("server", &Listing::unknown()).0;
     let model = native::model(&bound, None, Asks::Granted, &[never("tool == 'delete'")]).unwrap();
-    assert_eq!(model.notes, ["`state.limit_delete` is a window: any value is taken for possible"]);
+    let note = "`state.limit_delete` is a window: between two events any part of what counts may be too old";
+    assert_eq!(model.notes, [note]);
+    assert_eq!(model.assumed, ["the clock can be read and is never set back"]);
+    // Asked about a limit a person may say yes.
+    let asks = "framegate: 1\ntools: { delete: { limit: { max: 2, per: hour, otherwise: ask } } }\n";
+    assert!(matches!(plain(asks, "state.limit_delete > 2"), Came::Broken(states) if states.len() == 3));
+    let property = never("state.limit_delete > 2");
+    assert_eq!(asked(asks, Asks::Refused, None, &property), Came::Proved);
+}
+
+#[test]
+fn what_is_spent_never_comes_to_more_than_its_budget() {
+    let text = "framegate: 1\ntools: { pay: { budget: { of: args.amount, max: 100, per: day } } }\n";
+    assert_eq!(plain(text, "state.budget_pay > 100"), Came::Proved);
+    assert_eq!(plain(text, "state.budget_pay < 0"), Came::Proved);
+    assert_eq!(plain(text, "args.amount < 0"), Came::Proved);
+    assert_eq!(asked(text, Asks::Refused, None, &never("args.amount > 100")), Came::Proved);
+    // A person may say yes to a call without an amount, and nothing is known of the sum from then on.
+    let came = plain(text, "args.amount > 100");
+    assert!(matches!(&came, Came::Broken(states) if states[0].contains("unknown")), "{came:?}");
+    let Came::Broken(states) = plain(text, "state.budget_pay == 99.5") else { panic!() };
+    assert_eq!(states.len(), 1, "{states:?}");
+    // A window of its own, which nothing holds: only that nothing below zero is added.
+    let text = "framegate: 1
+state: { spent: { type: window, per: hour } }
+tools: { pay: {}, plan: {} }
+rules:
+  - { name: pay, tools: [pay, plan], set: { spent: args.amount } }
+  - { name: twice, tools: [pay], when: 'args.twice', set: { spent: args.amount } }
+";
+    assert_eq!(plain(text, "state.spent < 0"), Came::Proved);
+    let Came::Broken(states) = plain(text, "state.spent > 100") else { panic!() };
+    assert_eq!(states.len(), 1, "{states:?}");
+}
+
+/// A call more than the limit lets through at once is one after time has passed.
+#[test]
+fn what_takes_time_is_played_with_a_clock_that_moves() {
+    let text = |more: &str| {
+        format!(
+            "framegate: 1
+state: {{ calls: int, first: bool, other: {{ type: window, per: 10 minutes }} }}
+tools: {{ delete: {{ limit: 2 per hour }}, wait: {{}} }}
+rules:
+  - {{ name: calls, tools: [delete], set: {{ calls: state.calls + 1, other: 1 }} }}
+{more}"
+        )
+    };
+    let Came::Broken(states) = plain(&text(""), "state.calls > 3") else { panic!() };
+    assert_eq!(states.len(), 4, "{states:?}");
+    // One is too old and the other one is not.
+    let partly = never("tool == 'delete' && state.calls == 2 && state.limit_delete == 1");
+    let came = asked(&text(""), Asks::Granted, None, &partly);
+    assert!(matches!(&came, Came::Broken(states) if states.len() == 3), "{came:?}");
+    // Of a state: it comes to be once nothing is called any more.
+    let Came::Broken(states) = plain(&text(""), "state.calls == 1 && state.limit_delete == 0") else {
+        panic!()
+    };
+    assert_eq!(states.len(), 1);
+    assert!(states[0].ends_with(", 1 hour later"), "{states:?}");
+    // An entry of both is too old for the longer window first: the model allows it, no clock does.
+    let came = plain(&text(""), "state.calls == 1 && state.limit_delete == 0 && state.other == 1");
+    assert!(matches!(&came, Came::Spurious(why) if why.contains("at the end does not meet")), "{came:?}");
+}
+
+#[test]
+fn what_an_answer_reads_of_a_window_is_as_old_as_its_call() {
+    let text = "framegate: 1
+state: { full: bool, w: { type: window, per: hour } }
+tools: { begin: {}, use: {} }
+rules:
+  - { name: count, tools: [begin], set: { w: 1 }, after: { full: 'state.w >= 2' }, lost: { full: true } }
+  - { name: full, tools: [use], that: 'state.full && state.w == 0' }
+";
+    // Two calls of one hour; an hour later the answers come, and find what counted then.
+    assert!(is_open(&plain(text, "tool == 'use'")));
+}
+
+#[test]
+fn a_failed_call_takes_off_no_more_than_was_there() {
+    let text = "framegate: 1
+tools: { delete: { limit: { max: 2, per: hour, on_error: undo } } }
+";
+    assert_eq!(plain(text, "state.limit_delete < 0"), Came::Proved);
+    assert_eq!(plain(text, "state.limit_delete > 2"), Came::Proved);
 }
 
 #[test]
@@ -187,7 +275,11 @@ rules:
     let begun = Asked { after: Some("tool == 'begin'".to_owned()), ..never("tool == 'begin'") };
     assert_eq!(asked(&text("session"), Asks::Granted, None, &begun), Came::Proved);
     let came = asked(&text("store"), Asks::Granted, None, &begun);
-    assert!(matches!(&came, Came::Spurious(why) if why.contains("another session")), "{came:?}");
+    assert!(matches!(&came, Came::Broken(states) if states.len() == 3), "{came:?}");
+    // The one that is told of the first session is forgotten, what the store keeps is not.
+    let used = Asked { after: Some("tool == 'use'".to_owned()), ..never("tool == 'begin' && !state.begun") };
+    let Came::Broken(states) = asked(&text("store"), Asks::Granted, None, &used) else { panic!() };
+    assert_eq!(states[2], "begun=false, used=true");
 }
 
 /// Not proved: found, or nothing is decided.

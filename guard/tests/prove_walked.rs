@@ -1,18 +1,19 @@
 //! What is proved of a policy holds in the guard itself: random policies, and random sequences of calls, answers and
-//! losses that are decided in earnest. Only proofs are held to it: the model may allow more than the guard.
+//! losses that are decided in earnest, while the clock moves. Only proofs are held to it: the model may allow more than the guard.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::prove_common::outcome;
+use crate::state_common::Clock;
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::{Ended, Ledger, MemoryLedger, Said, SessionKey, Settled, Step, Stepped};
 use framegate_guard::policy::{Listed, Listing, Policy};
 use framegate_guard::prove::native::{self, Asks};
 use framegate_guard::prove::{Asked, Outcome as Found};
 use framegate_guard::session::Session;
-use framegate_guard::world::NoWorld;
 use framegate_guard::{Call, Facts, Guard, Outcome};
 use proptest::prelude::*;
 
@@ -36,12 +37,18 @@ impl Said for Text {
     }
 }
 
+/// Microseconds between two calls: windows are a minute long.
+const GAPS: [i64; 6] = [0, 0, 1, 30_000_000, 59_999_999, 60_000_000];
+
 /// One walk: what it did up to an allowed call of `v`.
 fn walk(guard: &Guard, asks: Asks, mut choose: impl FnMut(usize) -> usize) -> Option<Vec<String>> {
     let (ledger, session) = (MemoryLedger::default(), Session::default());
     let key = SessionKey { principal: "p".into(), name: "n".into() };
     let (mut open, mut told): (Vec<(u64, &str)>, Vec<String>) = (Vec::new(), Vec::new());
+    let clock = Clock(AtomicI64::new(0));
     for _ in 0..STEPS {
+        let gap = GAPS[choose(GAPS.len())];
+        clock.0.fetch_add(gap, Ordering::Relaxed);
         if !open.is_empty() && choose(2) == 0 {
             let (sequence, tool) = open.remove(choose(open.len()));
             let how = choose(3);
@@ -59,7 +66,7 @@ fn walk(guard: &Guard, asks: Asks, mut choose: impl FnMut(usize) -> usize) -> Op
         let document = Document::read(arguments.into(), &Limits::default()).unwrap();
         let receipt = ledger.step(&key, &mut |past| {
             let call = Call { tool, id: None, arguments: document.root() };
-            let decision = guard.decide(&call, &session, past, &NoWorld);
+            let decision = guard.decide(&call, &session, past, &clock);
             let is_sent = match decision.outcome {
                 Outcome::Allow => true,
                 Outcome::Ask => asks == Asks::Granted,
@@ -76,7 +83,7 @@ fn walk(guard: &Guard, asks: Asks, mut choose: impl FnMut(usize) -> usize) -> Op
         if !is_sent {
             continue;
         }
-        told.push(format!("{tool} {arguments} {:?}", receipt.decision.outcome));
+        told.push(format!("+{gap} {tool} {arguments} {:?}", receipt.decision.outcome));
         if tool == "v" {
             return Some(told);
         }
@@ -91,6 +98,7 @@ fn condition() -> BoxedStrategy<String> {
         4 => prop_oneof![Just("state.a"), Just("state.b"), Just("state.c")],
         2 => prop_oneof![Just("state.n == 1"), Just("state.n > 0"), Just("state.n < 0")],
         1 => prop_oneof![Just("args.x"), Just("has(args.x)"), Just("true"), Just("defs.d")],
+        2 => prop_oneof![Just("state.w > 1"), Just("state.w == 0"), Just("state.w == 1"), Just("state.w < 0")],
         1 => prop_oneof![Just("state.n % 2 == 1"), Just("defs.e"), Just("state[\"a\"]")],
     ];
     leaf.prop_map(str::to_owned)
@@ -116,6 +124,19 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
+/// What is added to a window.
+fn amount() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => Just("1".to_owned()),
+        2 => Just("2".to_owned()),
+        1 => Just("0.5".to_owned()),
+        1 => Just("state.n".to_owned()),
+        1 => Just("state.w".to_owned()),
+        1 => condition().prop_map(|condition| format!("({condition} ? 1 : 2)")),
+        1 => Just("-1".to_owned()),
+    ]
+}
+
 fn answered() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("result.is_error".to_owned()),
@@ -124,6 +145,7 @@ fn answered() -> impl Strategy<Value = String> {
         Just("state.b ? true : state.a".to_owned()),
         Just("result.structured == 1".to_owned()),
         Just("true".to_owned()),
+        Just("state.w > 1".to_owned()),
     ]
 }
 
@@ -135,9 +157,20 @@ fn rule(name: usize) -> BoxedStrategy<String> {
         condition().prop_map(|value| format!(", set: {{ b: '{value}' }}")),
         condition().prop_map(|value| format!(", set: {{ c: '{value}' }}")),
         number().prop_map(|value| format!(", set: {{ n: '{value}' }}")),
+        amount().prop_map(|value| format!(", set: {{ w: '{value}' }}")),
+        amount().prop_map(|value| format!(", set: {{ w: '{value}' }}")),
     ];
-    let after = (prop_oneof![Just("a"), Just("b"), Just("c")], answered(), any::<bool>());
-    let after = after.prop_map(|(variable, value, lost)| {
+    let after = (
+        prop_oneof![4 => Just("a"), 4 => Just("b"), 4 => Just("c"), 3 => Just("w")],
+        answered(),
+        amount(),
+        any::<bool>(),
+    );
+    let after = after.prop_map(|(variable, value, amount, lost)| {
+        if variable == "w" {
+            let amount = if amount.contains("args") { "1".to_owned() } else { amount };
+            return format!(", after: {{ w: '{amount}' }}");
+        }
         let lost = if lost { format!(", lost: {{ {variable}: false }}") } else { String::new() };
         format!(", after: {{ {variable}: \"{value}\" }}{lost}")
     });
@@ -174,19 +207,31 @@ fn written() -> impl Strategy<Value = String> {
             .prop_filter("an invariant reads the state", |one| !one.contains("args") && !one.contains("defs"))
             .prop_map(|that| format!("invariants: [ {{ name: i, that: '({that}) || true == false || !state.a' }} ]\n")),
     ];
-    (rules, combine, invariant, condition()).prop_map(|((a, b, c, d, v, w), combine, invariant, defined)| {
-        let defined = if defined.contains("defs") { "state.b".to_owned() } else { defined };
-        format!(
-            "framegate: 1
-state: {{ a: bool, b: bool, c: {{ type: bool{combine} }}, n: int }}
+    let limit = prop_oneof![
+        3 => Just(""),
+        2 => Just("limit: 1 per minute"),
+        1 => Just("limit: { max: 2, per: minute, otherwise: ask }"),
+        1 => Just("limit: { max: 1, per: minute, on_error: undo }"),
+        2 => Just("budget: { of: '(has(args.x) ? 2 : 1)', max: 3, per: minute }"),
+        1 => Just("budget: { of: '(args.x ? 2 : 1)', max: 2, per: minute, on_error: undo }"),
+        1 => Just("mode: monitor, limit: 1 per minute"),
+    ];
+    let limits = (limit.clone(), limit);
+    (rules, combine, invariant, condition(), limits).prop_map(
+        |((a, b, c, d, v, w), combine, invariant, defined, (t, u))| {
+            let defined = if defined.contains("defs") { "state.b".to_owned() } else { defined };
+            format!(
+                "framegate: 1
+state: {{ a: bool, b: bool, c: {{ type: bool{combine} }}, n: int, w: {{ type: window, per: minute }} }}
 define: {{ d: '{defined}', e: 'state.n % 3 == 1' }}
-tools: {{ t: {{}}, u: {{}}, v: {{}} }}
+tools: {{ t: {{ {t} }}, u: {{ {u} }}, v: {{}} }}
 {invariant}rules:
 {a}{b}{c}{d}  - {{ name: v, tools: [v], that: '{v}' }}
   - {{ name: w, tools: [v], that: '{w}' }}
 "
-        )
-    })
+            )
+        },
+    )
 }
 
 const SCHEMAS: [Option<&str>; 4] = [

@@ -209,6 +209,32 @@ fn the_example_is_proved_and_broken_as_its_words_say() {
 }
 
 #[test]
+fn time_passes_between_the_calls_of_a_limit() {
+    let folder = folder();
+    let policy = "framegate: 1
+state: { calls: int }
+tools: { delete: { limit: 2 per hour } }
+rules: [ { name: calls, tools: [delete], set: { calls: state.calls + 1 } } ]
+";
+    fs::write(folder.path().join("p.yaml"), policy).unwrap();
+    let asked = ["--never", "state.limit_delete > 2", "--never", "state.calls > 2"];
+    let (code, text) = said(&prove(folder.path(), None, &asked));
+    let expected = "proved       never 1: never `state.limit_delete > 2`
+broken       never 2: never `state.calls > 2`
+   1. call   delete {}
+             state: calls=1, limit_delete=1
+   2. call   delete {}";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("\n   3. call   delete {} (1 hour later)\n             state: calls=3"), "{text}");
+    assert!(text.contains("\ntaken for granted: the clock can be read and is never set back\n"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+    let output = prove(folder.path(), None, &[&["--json"], asked.as_slice()].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["properties"][1]["steps"][2]["later"], "1 hour");
+    assert_eq!(report["assumed"], json!(["the clock can be read and is never set back"]));
+}
+
+#[test]
 fn what_is_asked_wrongly_is_said() {
     let folder = folder();
     let (code, text) = said(&prove(folder.path(), None, &["--never", "tained"]));

@@ -2,14 +2,21 @@
 //! state fails in states that are never reached. Guesses about pairs of booleans and about numbers are made, and those
 //! that one event can break are given up until none is broken; what is left holds together (the *Houdini* method).
 
+use std::collections::BTreeSet;
+
+use num_rational::BigRational;
+use num_traits::Signed as _;
+
 use super::counter::{Answer, Moment};
 use super::evaluate::evaluate;
 use super::model::Model;
 use super::smt::{From, Query, Script};
-use super::term::{Id, Value};
+use super::term::{Id, Sort, Value};
 
 /// Booleans that are paired: their guesses grow with the square.
 const BOOLS_MAX: usize = 16;
+/// Numbers of the policy that are taken for bounds of a window.
+const BOUNDS_MAX: usize = 16;
 
 /// The guesses that are left.
 #[derive(Debug)]
@@ -24,7 +31,8 @@ pub fn guesses(model: &mut Model) -> Vec<Id> {
     let (mut literals, mut guesses) = (Vec::new(), Vec::new());
     for at in 0..model.variables.len() {
         let Some(variable) = model.variables.get(at) else { continue };
-        let Some(initial) = variable.initial.clone() else { continue };
+        let (initial, is_window) = (variable.initial.clone(), variable.is_window);
+        let Some(initial) = initial else { continue };
         let read = model.read(at);
         match &initial {
             Value::Bool(_) if literals.len() < 2 * BOOLS_MAX => {
@@ -34,6 +42,9 @@ pub fn guesses(model: &mut Model) -> Vec<Id> {
             Value::Int(_) | Value::Real(_) => {
                 let first = model.terms.value(initial);
                 guesses.extend([model.terms.at_most(first, read), model.terms.at_most(read, first)]);
+                if is_window {
+                    guesses.extend(bounds(model, read));
+                }
             }
             _ => {}
         }
@@ -52,6 +63,23 @@ pub fn guesses(model: &mut Model) -> Vec<Id> {
     let values = evaluate(&model.terms, &guesses, &state, &[]);
     let held = guesses.into_iter().zip(values).filter(|(_, value)| *value == Some(Value::Bool(true)));
     held.map(|(guess, _)| guess).collect()
+}
+
+/// That a number is at most one of those that the policy names, the smallest of them.
+fn bounds(model: &mut Model, read: Id) -> Vec<Id> {
+    let sort = model.terms.sort(read);
+    let numbers: BTreeSet<BigRational> =
+        model.terms.numbers().filter(|number| !number.is_negative()).collect();
+    let numbers = numbers.into_iter().filter(|number| sort == Sort::Real || number.is_integer());
+    let bound = |number: BigRational| {
+        let number = match sort {
+            Sort::Int => Value::Int(number.to_integer()),
+            _ => Value::Real(number),
+        };
+        let number = model.terms.value(number);
+        model.terms.at_most(read, number)
+    };
+    numbers.take(BOUNDS_MAX).map(bound).collect()
 }
 
 impl<'m> Lemmas<'m> {

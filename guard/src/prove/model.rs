@@ -21,6 +21,8 @@ pub struct Variable {
     pub range: Option<(BigInt, BigInt)>,
     /// Bookkeeping of the model, not of the policy: never printed.
     pub is_own: bool,
+    /// It may fall by any part whenever it likes: what bounds it is among the numbers of the policy.
+    pub is_window: bool,
 }
 
 /// What the solver chooses at a step.
@@ -134,19 +136,35 @@ pub struct Model {
     pub properties: Vec<Property>,
     /// Where the model allows more than the guard, in words.
     pub notes: Vec<String>,
+    /// What is taken for granted beside what always is, in words.
+    pub assumed: Vec<String>,
 }
 
 impl Model {
     /// Adds a variable; its place.
     pub fn variable(&mut self, name: impl Into<String>, initial: Value) -> usize {
         let (name, sort) = (name.into(), initial.sort());
-        self.variables.push(Variable { name, sort, initial: Some(initial), range: None, is_own: false });
+        self.variables.push(Variable {
+            name,
+            sort,
+            initial: Some(initial),
+            range: None,
+            is_own: false,
+            is_window: false,
+        });
         self.variables.len() - 1
     }
 
     /// Adds a variable that may begin with any value; its place.
     pub fn any_variable(&mut self, name: impl Into<String>, sort: Sort) -> usize {
-        self.variables.push(Variable { name: name.into(), sort, initial: None, range: None, is_own: false });
+        self.variables.push(Variable {
+            name: name.into(),
+            sort,
+            initial: None,
+            range: None,
+            is_own: false,
+            is_window: false,
+        });
         self.variables.len() - 1
     }
 

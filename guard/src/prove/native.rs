@@ -5,12 +5,14 @@
 
 mod answers;
 mod cel;
+mod clock;
 mod events;
 mod meaning;
 mod names;
 mod replay;
 mod spell;
 mod tool_names;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,6 +99,7 @@ pub fn model(
     if policy.names_others(bound.server()) {
         build.elsewhere(bound.server());
     }
+    build.age();
     build.havoc();
     Ok(model)
 }
@@ -125,7 +128,9 @@ fn world(model: &mut Model, bound: &Bound) -> World {
     let policy = bound.policy();
     let mut world = World::default();
     for variable in policy.machine().variables() {
-        let Some(initial) = initial(&variable.init) else {
+        let is_window = windows::is_window(variable);
+        let initial = if is_window { Some(windows::empty(policy, variable)) } else { held(&variable.init) };
+        let Some(initial) = initial else {
             model.note(format!(
                 "`state.{}` is a {}: any value is taken for possible",
                 variable.name,
@@ -138,12 +143,15 @@ fn world(model: &mut Model, bound: &Bound) -> World {
         if let (Kind::Int, Some(variable)) = (variable.kind, model.variables.get_mut(at)) {
             variable.range = Some((i64::MIN.into(), i64::MAX.into()));
         }
+        if let Some(variable) = model.variables.get_mut(at) {
+            variable.is_window = is_window;
+        }
         let own = |model: &mut Model, what: &str| {
             model.own_variable(format!("{what} {}", variable.name), Value::Bool(false))
         };
         let unknown = own(model, "unknown");
         let either = (sort == Sort::Bool).then(|| own(model, "either"));
-        world.slots.insert(variable.name.to_string(), Slot { at, sort, unknown, either });
+        world.slots.insert(variable.name.to_string(), Slot { at, sort, unknown, either, is_window });
     }
     for (name, fact) in policy.facts() {
         let sort = match fact.kind {
@@ -166,11 +174,7 @@ fn world(model: &mut Model, bound: &Bound) -> World {
     world
 }
 
-/// The value of a variable at first, if a solver knows such values.
-fn initial(init: &Held) -> Option<Value> {
-    held(init)
-}
-
+/// The value of a variable, if a solver knows such values.
 pub(super) fn held(value: &Held) -> Option<Value> {
     match value {
         Held::Bool(value) => Some(Value::Bool(*value)),

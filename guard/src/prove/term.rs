@@ -136,6 +136,15 @@ impl Terms {
         self.nodes.len()
     }
 
+    /// All numbers that stand in terms.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = BigRational> {
+        self.nodes.iter().filter_map(|(node, _)| match node {
+            Node::Constant(Value::Int(value)) => Some(BigRational::from_integer(value.clone())),
+            Node::Constant(Value::Real(value)) => Some(value.clone()),
+            _ => None,
+        })
+    }
+
     fn add(&mut self, node: Node, sort: Sort) -> Id {
         if let Some(id) = self.known.get(&node) {
             return *id;

@@ -11,7 +11,12 @@ pub fn told(model: &Model, moments: &[Moment]) -> Vec<Step> {
     let step = |pair: &[Moment]| {
         let [before, after] = pair else { return None };
         let (event, inputs) = before.event.as_ref()?;
-        Some(Step { event: *event, with: chosen(model, *event, inputs), state: state(model, &after.state) })
+        Some(Step {
+            event: *event,
+            later: None,
+            with: chosen(model, *event, inputs),
+            state: state(model, &after.state),
+        })
     };
     moments.windows(2).filter_map(step).collect()
 }

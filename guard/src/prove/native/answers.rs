@@ -6,6 +6,7 @@ use super::super::model::{Event, EventKind};
 use super::super::term::{Id, Sort};
 use super::events::{About, Applies, Build, Next, Ruled};
 use super::names::{Names, Reading, Slot};
+use super::windows::{Entry, is_window};
 use super::{Value, held};
 use crate::policy::{BoundEffect, BoundRule, Rule};
 use crate::state::{Scope, Value as Held, Variable};
@@ -16,12 +17,23 @@ impl Build<'_> {
         let bound = &about.tool.bound;
         let tool = about.tool.is_known.then_some(bound.name.as_str());
         let (arguments, definitions) = (&about.arguments, bound.definitions.as_slice());
-        let mut names = self.names(arguments, about.is_closed, tool, Reading::AsItIs, definitions);
+        let mut names = self.names(arguments, about.is_closed, tool, Reading::Answering, definitions);
         let mut changes = BTreeMap::new();
         for ruled in &about.rules {
             let (rule, when) = (ruled.bound, self.was(ruled, &mut names));
             for effect in &rule.after {
-                let Some((mut next, fits)) = self.change(&effect.variable, &effect.value, when, &mut names)
+                let is_beyond = self.is_beyond([&*effect.value].into_iter());
+                if is_window(&effect.variable) {
+                    let (variable, expression) = (&*effect.variable, &*effect.value);
+                    let of = Entry { variable, expression, is_beyond, may_be_full: true };
+                    let before = changes.get(&*effect.variable.name).copied();
+                    let Some((mut next, _)) = self.entry(of, before, when, &mut names) else { continue };
+                    next.unknown = self.or_lost(rule, next.unknown, when, &mut names);
+                    changes.insert(effect.variable.name.to_string(), next);
+                    continue;
+                }
+                let Some((mut next, fits)) =
+                    self.change((&effect.variable, &effect.value), is_beyond, when, &mut names)
                 else {
                     continue;
                 };
@@ -90,10 +102,18 @@ impl Build<'_> {
         for effect in rules.flat_map(|rule| &rule.set) {
             let Some(slot) = self.world.slots.get(&*effect.variable.name).copied() else { continue };
             let key = format!("state.{}, where a failed call takes it back", effect.variable.name);
-            let (any, is_taken) =
+            let (mut any, is_taken) =
                 (names.own(self.model, &key, slot.sort), names.own(self.model, &key, Sort::Bool));
             let value = self.model.read(slot.at);
-            let was_unknown = names.own(self.model, &format!("{key}, was not known"), Sort::Bool);
+            if slot.is_window {
+                any = self.part_of(any, value);
+            }
+            let mut was_unknown = names.own(self.model, &format!("{key}, was not known"), Sort::Bool);
+            if slot.is_window {
+                // Its entries are taken off a window that is known, and it stays known.
+                let is_unknown = self.model.read(slot.unknown);
+                was_unknown = self.model.terms.all([was_unknown, is_unknown]);
+            }
             let was_either = self.either(slot, &format!("{key}, might be either"), was_unknown, names);
             let never = self.model.terms.bool(false);
             let (unknown, either) =
@@ -125,8 +145,14 @@ impl Build<'_> {
             let (rule, when) = (ruled.bound, self.was(ruled, &mut names));
             for effect in &rule.after {
                 let Some(slot) = self.world.slots.get(&*effect.variable.name).copied() else { continue };
-                let next = self.worst((&effect.variable, effect.lost.as_ref()), slot, &mut names);
                 let before = changes.get(&*effect.variable.name).copied();
+                if slot.is_window {
+                    let mut next = before.unwrap_or_else(|| self.kept(slot));
+                    next.unknown = self.model.terms.any([next.unknown, when.0]);
+                    changes.insert(effect.variable.name.to_string(), next);
+                    continue;
+                }
+                let next = self.worst((&effect.variable, effect.lost.as_ref()), slot, &mut names);
                 let next = self.merged(&effect.variable, before, next, when, &mut names);
                 changes.insert(effect.variable.name.to_string(), next);
             }
@@ -194,7 +220,10 @@ impl Build<'_> {
         for effect in rules.flat_map(|rule| rule.effects.set.iter().chain(&rule.effects.after)) {
             let name = &*effect.variable.name;
             let Some(slot) = self.world.slots.get(name).copied() else { continue };
-            let value = names.own(self.model, &format!("state.{name}, elsewhere"), slot.sort);
+            let mut value = names.own(self.model, &format!("state.{name}, elsewhere"), slot.sort);
+            if slot.is_window {
+                value = self.not_below_zero(value).0;
+            }
             let unknown = names.own(self.model, &format!("state.{name}, unknown elsewhere"), Sort::Bool);
             let either = self.either(slot, &format!("state.{name}, either elsewhere"), unknown, &mut names);
             changes.insert(name.to_owned(), Next { value, unknown, either });
@@ -215,7 +244,9 @@ impl Build<'_> {
             else {
                 continue;
             };
-            let Some(initial) = held(&variable.init) else { continue };
+            // A window begins empty.
+            let initial = if slot.is_window { Some(Value::zero(slot.sort)) } else { held(&variable.init) };
+            let Some(initial) = initial else { continue };
             effects.push((slot.at, self.model.terms.value(initial)));
             let never = self.model.terms.value(Value::Bool(false));
             effects.push((slot.unknown, never));

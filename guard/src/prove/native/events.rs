@@ -8,10 +8,11 @@ use super::super::model::{Event, EventKind, InputKind, Model, OWN};
 use super::super::term::{Id, Sort, Two, Value};
 use super::cel::Lower;
 use super::names::{Argument, Names, Reading, Slot, World};
+use super::windows::{Entry, is_window};
 use super::{Asks, Compiled, Tool, arguments};
 use crate::cel::Expression;
 use crate::json;
-use crate::policy::{Arguments, BoundRule, Mode, Otherwise, Policy, arguments_of};
+use crate::policy::{Arguments, BoundEffect, BoundRule, Mode, Otherwise, Policy, arguments_of};
 use crate::schema::Schema;
 use crate::state::{Combine, Kind, Variable, reads};
 
@@ -278,7 +279,7 @@ impl<'b> Build<'b> {
     }
 
     /// Whether so many variables may be uncertain to these expressions that the guard does not look at all states.
-    fn is_beyond<'e>(&self, expressions: impl Iterator<Item = &'e Expression> + Clone) -> bool {
+    pub(super) fn is_beyond<'e>(&self, expressions: impl Iterator<Item = &'e Expression> + Clone) -> bool {
         let bools = self.policy.machine().variables().iter().filter(|one| one.kind == Kind::Bool);
         let read = bools.filter(|one| expressions.clone().any(|expression| reads(expression, &one.name)));
         read.count() > UNCERTAIN_MAX
@@ -343,7 +344,7 @@ impl<'b> Build<'b> {
             holds.extend(self.rule(rule, is_enforced, &mut names));
         }
         names.reading = Reading::AsItIs;
-        let (changes, fits) = self.set(&about.rules, &mut names);
+        let (changes, fits) = self.set(&about.rules, is_enforced, &mut names);
         let mut effects = self.effects(&changes);
         let decided = self.model.terms.all(holds);
         names.reading = Reading::Judging;
@@ -504,17 +505,43 @@ impl<'b> Build<'b> {
     }
 
     /// What a call's rules set, from the state before it, and what must be so for it to fit.
-    fn set(&mut self, rules: &[Ruled<'_>], names: &mut Names<'_>) -> (BTreeMap<String, Next>, Vec<Id>) {
+    fn set(
+        &mut self,
+        rules: &[Ruled<'_>],
+        is_enforced: bool,
+        names: &mut Names<'_>,
+    ) -> (BTreeMap<String, Next>, Vec<Id>) {
         let (mut changes, mut fits) = (BTreeMap::new(), Vec::new());
         for ruled in rules {
             let (rule, when) = (ruled.bound, self.when(ruled, names));
             for effect in &rule.set {
-                let change = self.change(&effect.variable, &effect.value, when, names);
+                let before = changes.get(&*effect.variable.name).copied();
+                // The guard looks at all that both of them read.
+                let read = rule.when.iter().chain([&effect.value]).map(|expression| &**expression);
+                let is_beyond = self.is_beyond(read);
+                let certain = self.is_certain(effect, when, names);
+                if rule.rule.mode != Mode::Monitor {
+                    fits.extend(certain);
+                }
+                if is_window(&effect.variable) {
+                    let of = Entry {
+                        variable: &effect.variable,
+                        expression: &effect.value,
+                        is_beyond,
+                        may_be_full: !is_enforced,
+                    };
+                    let Some((next, fit)) = self.entry(of, before, when, names) else { continue };
+                    changes.insert(effect.variable.name.to_string(), next);
+                    if rule.rule.mode != Mode::Monitor {
+                        fits.push(fit);
+                    }
+                    continue;
+                }
+                let change = self.change((&effect.variable, &effect.value), is_beyond, when, names);
                 let Some((mut next, fit)) = change else { continue };
                 // Of a rule that is monitored nothing is stopped, and nobody knows what the variable holds then.
                 let is_over = self.model.terms.not(fit);
                 next.unknown = self.model.terms.any([next.unknown, is_over]);
-                let before = changes.get(&*effect.variable.name).copied();
                 let next = self.merged(&effect.variable, before, next, when, names);
                 changes.insert(effect.variable.name.to_string(), next);
                 if rule.rule.mode != Mode::Monitor {
@@ -525,17 +552,31 @@ impl<'b> Build<'b> {
         (changes, fits)
     }
 
+    /// Where nobody says yes: an effect that has no value asks. One that reads what may be either is let through here,
+    /// since it may come out the same both ways.
+    fn is_certain(&mut self, effect: &BoundEffect, when: (Id, Id), names: &mut Names<'_>) -> Option<Id> {
+        if self.asks == Asks::Granted {
+            return None;
+        }
+        let slot = *self.world.slots.get(&*effect.variable.name)?;
+        let (_, ok) = self.lower(names).value(&effect.value, slot.sort);
+        let terms = &mut self.model.terms;
+        let is_set = terms.all([when.0, ok]);
+        let certain = terms.any([when.1, is_set]);
+        self.eithers(certain).is_empty().then_some(certain)
+    }
+
     /// What an effect makes of a variable, and whether it fits: an overflow is refused.
     pub(super) fn change(
         &mut self,
-        variable: &Variable,
-        expression: &Expression,
+        (variable, expression): (&Variable, &Expression),
+        is_beyond: bool,
         when: (Id, Id),
         names: &mut Names<'_>,
     ) -> Option<(Next, Id)> {
         let slot = *self.world.slots.get(&*variable.name)?;
         let (given, mut ok) = self.lower(names).value(expression, slot.sort);
-        if self.is_beyond([expression].into_iter()) {
+        if is_beyond {
             let key = format!("state.{}, where too much is uncertain", variable.name);
             let is_certain = names.own(self.model, &key, Sort::Bool);
             ok = self.model.terms.all([ok, is_certain]);
@@ -596,7 +637,7 @@ impl<'b> Build<'b> {
     }
 
     /// Whether each boolean that a term reads may be either.
-    fn eithers(&mut self, term: Id) -> Vec<Id> {
+    pub(super) fn eithers(&mut self, term: Id) -> Vec<Id> {
         let read = self.model.terms.reached([term]);
         let mut eithers = Vec::new();
         for either in self.world.slots.values().filter_map(|slot| slot.either) {
@@ -700,7 +741,7 @@ impl<'b> Build<'b> {
         self.model.terms.all([known, either])
     }
 
-    fn kept(&mut self, slot: Slot) -> Next {
+    pub(super) fn kept(&mut self, slot: Slot) -> Next {
         let either = match slot.either {
             Some(either) => self.model.read(either),
             None => self.model.terms.bool(false),

@@ -17,6 +17,8 @@ pub(super) struct Slot {
     pub(super) unknown: usize,
     /// The model's own, of a boolean: it may be either.
     pub(super) either: Option<usize>,
+    /// What counts of it falls while time passes.
+    pub(super) is_window: bool,
 }
 
 /// What of the policy every event reads.
@@ -39,6 +41,8 @@ pub(super) struct Argument {
 /// How `state` is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
+    /// By what an answer does: as it is, but windows as they were when the call was made.
+    Answering,
     /// By what a call does, or by a property: as it is.
     AsItIs,
     /// By a rule: a boolean that may be either is looked at both ways afterwards.
@@ -214,10 +218,14 @@ impl<'n> Names<'n> {
 
     fn state(&mut self, model: &mut Model, name: &str) -> Option<Meaning> {
         let slot = *self.world.slots.get(name)?;
-        let (value, unknown) = (model.read(slot.at), model.read(slot.unknown));
+        let (mut value, unknown) = (model.read(slot.at), model.read(slot.unknown));
+        if slot.is_window && self.reading == Reading::Answering {
+            // What is too old by now counted then.
+            value = self.free(model, &format!("state.{name} as of the call that is answered"), slot.sort);
+        }
         let mut known = vec![model.terms.not(unknown)];
         match (self.reading, slot.either) {
-            (Reading::AsItIs, Some(either)) => {
+            (Reading::Answering | Reading::AsItIs, Some(either)) => {
                 let either = model.read(either);
                 known.push(model.terms.not(either));
             }
@@ -226,7 +234,7 @@ impl<'n> Names<'n> {
                 let under_way = self.under_way.get(name).copied();
                 known.extend(under_way.map(|under_way| model.terms.not(under_way)));
             }
-            (Reading::AsItIs, None) | (Reading::Judging, Some(_)) => {}
+            (Reading::Answering | Reading::AsItIs, None) | (Reading::Judging, Some(_)) => {}
         }
         let ok = model.terms.all(known);
         Some(plain(model, value, ok))

@@ -11,39 +11,24 @@ use super::super::counter::Moment;
 use super::super::model::{EventKind, InputKind, Model};
 use super::super::term::{Sort, Value};
 use super::super::{Asked, Played, Step};
+use super::clock::{Pace, Still, passed, times};
 use super::{Asks, Compiled, compiled};
 use crate::cel::tree::{Kind, Node};
 use crate::cel::{Budget, Expression};
 use crate::check::env::CallEnv;
 use crate::decision::{Decision, Outcome};
 use crate::json::{Document, Limits};
-use crate::ledger::{Ended, Past, Said, Settled, Snapshot};
+use crate::ledger::{Ended, Part, Past, Said, Settled, Snapshot};
 use crate::policy::{Bound, Policy};
 use crate::session::Session;
-use crate::state::View;
-use crate::world::{Instant, Unknown, World};
+use crate::state::{Scope, View};
+use crate::world::Instant;
 use crate::{Call, Facts, Guard};
 
 /// Calls that are tried for one of the sequence.
 const TRIES_MAX: usize = 500;
 /// Texts of the policy that are tried for an argument.
 const TEXTS_MAX: usize = 60;
-
-/// A disk without links, and a clock that stands.
-struct Still;
-
-impl World for Still {
-    fn real_path(&self, path: &str) -> Result<String, Unknown> {
-        if path.starts_with('/') && !path.split('/').any(|part| part == "..") {
-            return Ok(path.to_owned());
-        }
-        Err(Unknown("only absolute paths lead anywhere here".into()))
-    }
-
-    fn now(&self) -> Result<Instant, Unknown> {
-        Ok(Instant(0))
-    }
-}
 
 struct Answered {
     text: Arc<str>,
@@ -85,34 +70,22 @@ pub fn replay(
     let guard = guard.under(guard.policy().clone(), facts).0;
     let texts = texts(guard.policy(), &compiled);
     let arguments = read(guard.policy(), &compiled);
-    let session = Session::new(guard.policy().window());
-    let mut play = Play {
-        guard,
-        asks,
-        model,
-        asked,
-        compiled,
-        texts,
-        arguments,
-        session,
-        past: Past::default(),
-        open: Vec::new(),
-        has_seen: false,
-    };
-    let mut steps = Vec::new();
-    for (at, pair) in moments.windows(2).enumerate() {
-        let [before, after] = pair else { continue };
-        let Some((event, inputs)) = &before.event else { continue };
-        let is_last = at + 2 == moments.len();
-        match play.event(*event, inputs, &after.state, is_last) {
-            Ok(with) => steps.push(Step { event: *event, with, state: play.state() }),
-            Err(why) => return Played { steps, differs: Some(why) },
+    let subject = Subject { guard, asks, model, asked, compiled, texts, arguments };
+    let mut furthest = Played { steps: Vec::new(), differs: Some("there is nothing to play".to_owned()) };
+    for pace in Pace::all(subject.guard.policy()) {
+        let played = Play::of(&subject, *pace).all(moments);
+        if played.differs.is_none() {
+            return played;
+        }
+        if furthest.steps.len() <= played.steps.len() {
+            furthest = played;
         }
     }
-    Played { steps, differs: play.at_end().err() }
+    furthest
 }
 
-struct Play<'p> {
+/// What is played, and by what.
+struct Subject<'p> {
     guard: Guard,
     asks: Asks,
     model: &'p Model,
@@ -121,11 +94,23 @@ struct Play<'p> {
     texts: Vec<String>,
     /// Arguments that conditions read.
     arguments: BTreeSet<String>,
+}
+
+struct Play<'p> {
+    of: &'p Subject<'p>,
+    pace: Pace,
+    now: Instant,
     session: Session,
     past: Past,
+    /// The last step's.
+    sequence: u64,
     /// Calls whose answers are due, by the step that sent them.
     open: Vec<(String, u64)>,
+    /// Tools of calls that were open when their session ended.
+    left: Vec<String>,
     has_seen: bool,
+    /// How long after the last event the state is as the property says.
+    waited: Option<String>,
 }
 
 /// A call that goes as the sequence says.
@@ -135,7 +120,46 @@ struct Fitting {
     is_after: bool,
 }
 
-impl Play<'_> {
+impl<'p> Play<'p> {
+    fn of(of: &'p Subject<'p>, pace: Pace) -> Play<'p> {
+        Play {
+            of,
+            pace,
+            now: Instant(0),
+            session: Session::new(of.guard.policy().window()),
+            past: Past::default(),
+            sequence: 0,
+            open: Vec::new(),
+            left: Vec::new(),
+            has_seen: false,
+            waited: None,
+        }
+    }
+
+    fn all(mut self, moments: &[Moment]) -> Played {
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, pair) in moments.windows(2).enumerate() {
+            let [before, after] = pair else { continue };
+            let Some((event, inputs)) = &before.event else { continue };
+            let from = self.now;
+            let kind = self.of.model.events.get(*event).map(|event| event.kind);
+            if kind == Some(EventKind::Call) {
+                let subject = (self.of.guard.policy(), self.of.model);
+                self.now = self.pace.next(subject, &self.past, self.now, &before.state);
+            }
+            let later = passed(from, self.now);
+            match self.event(*event, inputs, &after.state, at + 2 == moments.len()) {
+                Ok(with) => steps.push(Step { event: *event, later, with, state: self.state() }),
+                Err(why) => return Played { steps, differs: Some(why) },
+            }
+        }
+        let differs = self.at_end().err();
+        if let (Some(waited), Some(last)) = (&self.waited, steps.last_mut()) {
+            last.state = format!("{}, {waited} later", self.state());
+        }
+        Played { steps, differs }
+    }
+
     fn event(
         &mut self,
         event: usize,
@@ -143,17 +167,18 @@ impl Play<'_> {
         after: &[Value],
         is_last: bool,
     ) -> Result<String, String> {
-        let Some(about) = self.model.events.get(event) else {
+        let Some(about) = self.of.model.events.get(event) else {
             return Err("there is no such event".to_owned());
         };
         match about.kind {
             EventKind::Call => self.call(event, inputs, after, is_last),
             EventKind::Answer => {
-                let text = match self.model.named(event, inputs, "result.text") {
+                let text = match self.of.model.named(event, inputs, "result.text") {
                     Some(Value::Text(text)) => Arc::clone(text),
                     _ => "".into(),
                 };
-                let is_error = self.model.named(event, inputs, "result.is_error") == Some(&Value::Bool(true));
+                let is_error =
+                    self.of.model.named(event, inputs, "result.is_error") == Some(&Value::Bool(true));
                 let how = if is_error { Settled::Failed } else { Settled::Done };
                 let said = Answered { text: Arc::clone(&text), is_error };
                 self.ended(&about.tool, &Ended { how, answer: Some(&said) })?;
@@ -165,16 +190,47 @@ impl Play<'_> {
                 Ok(String::new())
             }
             EventKind::Elsewhere => Err("what calls of other servers do is not played".to_owned()),
-            EventKind::Restart => Err("what another session finds in the store is not played".to_owned()),
+            EventKind::Restart => self.restart().map(|()| String::new()),
         }
     }
 
     fn ended(&mut self, tool: &str, ended: &Ended<'_>) -> Result<(), String> {
         let Some(at) = self.open.iter().position(|(open, _)| open == tool) else {
-            return Err(format!("no call of `{tool}` is open"));
+            return self.ended_before(tool, ended.how);
         };
         let (_, sequence) = self.open.remove(at);
         self.past.settle(sequence, ended);
+        Ok(())
+    }
+
+    /// Of a call of a session that has ended: its answer never came.
+    fn ended_before(&mut self, tool: &str, how: Settled) -> Result<(), String> {
+        let Some(at) = self.left.iter().position(|left| left == tool) else {
+            return Err(format!("no call of `{tool}` is open"));
+        };
+        self.left.remove(at);
+        match how {
+            Settled::Lost => Ok(()),
+            _ => Err(format!("an answer to a call of `{tool}` that comes after its session is not played")),
+        }
+    }
+
+    /// The session ends, its open calls without an answer, and another one finds what the store keeps.
+    fn restart(&mut self) -> Result<(), String> {
+        for (tool, sequence) in std::mem::take(&mut self.open) {
+            self.past.settle(sequence, &Ended { how: Settled::Lost, answer: None });
+            self.left.push(tool);
+        }
+        let mut next = Past::default();
+        if let Some(kept) = Snapshot::replayed(&self.past, false).kept() {
+            let variables = self.of.guard.policy().machine().variables().iter();
+            for variable in variables.filter(|variable| variable.scope == Scope::Store) {
+                let (name, text) = (variable.name.to_string(), kept.part(&variable.name));
+                next.set_part(&Part { name, is_stores: true, text })?;
+            }
+        }
+        self.past = next;
+        self.session = Session::new(self.of.guard.policy().window());
         Ok(())
     }
 
@@ -185,7 +241,7 @@ impl Play<'_> {
         after: &[Value],
         is_last: bool,
     ) -> Result<String, String> {
-        let tool = self.model.events.get(event).map(|event| event.tool.clone()).unwrap_or_default();
+        let tool = self.of.model.events.get(event).map(|event| event.tool.clone()).unwrap_or_default();
         let mut why = "there is no such call".to_owned();
         for arguments in self.candidates(event, inputs) {
             match self.tried(&tool, arguments, after, is_last) {
@@ -199,7 +255,8 @@ impl Play<'_> {
     }
 
     fn made(&mut self, tool: &str, fitting: Fitting) -> String {
-        let sequence = self.open.iter().map(|(_, sequence)| sequence + 1).max().unwrap_or(1);
+        self.sequence += 1;
+        let sequence = self.sequence;
         let asked = if fitting.decision.outcome == Outcome::Ask { " (a person says yes)" } else { "" };
         self.has_seen |= fitting.is_after;
         self.past.sent(sequence, &fitting.decision);
@@ -217,9 +274,13 @@ impl Play<'_> {
     ) -> Result<Fitting, String> {
         let root = arguments.root();
         let call = Call { tool, id: None, arguments: root };
-        let decision =
-            self.guard.decide(&call, &self.session, &Snapshot::replayed(&self.past, false), &Still);
-        let goes = match (decision.outcome, self.asks) {
+        let decision = self.of.guard.decide(
+            &call,
+            &self.session,
+            &Snapshot::replayed(&self.past, false),
+            &Still(self.now),
+        );
+        let goes = match (decision.outcome, self.of.asks) {
             (Outcome::Allow, _) | (Outcome::Ask, Asks::Granted) => true,
             (Outcome::Ask, Asks::Refused) | (Outcome::Deny, _) => false,
         };
@@ -229,24 +290,25 @@ impl Play<'_> {
         }
         self.changes(&decision, after)?;
         let (is_never, is_after) =
-            (self.is(&self.compiled.never, tool, &arguments), self.is_after(tool, &arguments));
-        let counts = self.compiled.after.is_none() || self.has_seen;
-        if is_last && !self.compiled.is_of_states && !(counts && is_never) {
-            return Err(format!("the last call does not meet `{}`", self.asked.never));
+            (self.is(&self.of.compiled.never, tool, &arguments), self.is_after(tool, &arguments));
+        let counts = self.of.compiled.after.is_none() || self.has_seen;
+        if is_last && !self.of.compiled.is_of_states && !(counts && is_never) {
+            return Err(format!("the last call does not meet `{}`", self.of.asked.never));
         }
         Ok(Fitting { decision, arguments, is_after })
     }
 
     fn is_after(&self, tool: &str, arguments: &Document) -> bool {
-        self.compiled.after.as_ref().is_some_and(|after| self.is(after, tool, arguments))
+        self.of.compiled.after.as_ref().is_some_and(|after| self.is(after, tool, arguments))
     }
 
     fn is(&self, expression: &Expression, tool: &str, arguments: &Document) -> bool {
-        let machine = self.guard.policy().machine();
-        let view = View::new(machine, Snapshot::replayed(&self.past, false).kept(), &Still.now());
+        let machine = self.of.guard.policy().machine();
+        let view = View::new(machine, Snapshot::replayed(&self.past, false).kept(), &Ok(self.now));
         view.change();
-        let of = (self.guard.policy(), self.guard.server(), tool);
-        let mut env = CallEnv::new(of, arguments.root(), self.guard.facts(), &self.session, &Still);
+        let of = (self.of.guard.policy(), self.of.guard.server(), tool);
+        let clock = Still(self.now);
+        let mut env = CallEnv::new(of, arguments.root(), self.of.guard.facts(), &self.session, &clock);
         env.state = Some(&view);
         let value = expression.evaluate(&env, &mut Budget::default());
         value.is_ok_and(|value| value.as_bool() == Some(true))
@@ -256,7 +318,7 @@ impl Play<'_> {
     fn changes(&self, decision: &Decision, after: &[Value]) -> Result<(), String> {
         let changed = decision.state.iter().flat_map(|noted| &noted.after);
         for (name, belief) in changed {
-            let at = self.model.variables.iter().position(|variable| *variable.name == **name);
+            let at = self.of.model.variables.iter().position(|variable| *variable.name == **name);
             let (Some(wanted), Some(made)) = (at.and_then(|at| after.get(at)), belief.value()) else {
                 continue;
             };
@@ -267,21 +329,27 @@ impl Play<'_> {
         Ok(())
     }
 
-    fn at_end(&self) -> Result<(), String> {
-        let nothing = Document::empty_object();
-        if !self.compiled.is_of_states || self.is(&self.compiled.never, "", &nothing) {
+    /// No state may be so at any time: what the property says may be true only once time has passed.
+    fn at_end(&mut self) -> Result<(), String> {
+        if !self.of.compiled.is_of_states {
             return Ok(());
         }
-        Err(format!("the state at the end does not meet `{}`", self.asked.never))
+        let (nothing, now) = (Document::empty_object(), self.now);
+        let times = times(self.of.guard.policy(), &self.past, now);
+        for at in std::iter::once(now).chain(times) {
+            self.now = at;
+            if self.is(&self.of.compiled.never, "", &nothing) {
+                self.waited = passed(now, at);
+                return Ok(());
+            }
+        }
+        Err(format!("the state at the end does not meet `{}`", self.of.asked.never))
     }
 
     /// The variables, as they are shown everywhere.
     fn state(&self) -> String {
-        let view = View::new(
-            self.guard.policy().machine(),
-            Snapshot::replayed(&self.past, false).kept(),
-            &Still.now(),
-        );
+        let kept = Snapshot::replayed(&self.past, false);
+        let view = View::new(self.of.guard.policy().machine(), kept.kept(), &Ok(self.now));
         let shown = |(variable, seen): (&Arc<crate::state::Variable>, &crate::state::Seen)| {
             format!("{}={}", variable.name, crate::state::shown(&seen.belief))
         };
@@ -292,22 +360,22 @@ impl Play<'_> {
     /// The arguments that the solver chose, then others.
     fn candidates(&self, event: usize, inputs: &[Value]) -> Vec<Document> {
         let chosen = self.chosen(event, inputs);
-        let payload = match self.model.named(event, inputs, "payload") {
+        let payload = match self.of.model.named(event, inputs, "payload") {
             Some(Value::Text(text)) if !text.is_empty() => Some(serde_json::Value::from(&**text).to_string()),
             _ => None,
         };
         let is_text = |name: &&String| chosen.get(*name).is_none_or(|value| value.starts_with('"'));
-        let named: BTreeSet<&String> = chosen.keys().chain(&self.arguments).collect();
+        let named: BTreeSet<&String> = chosen.keys().chain(&self.of.arguments).collect();
         let texts: Vec<&String> = named.into_iter().filter(is_text).collect();
         let mut all: Vec<BTreeMap<String, String>> = vec![chosen.clone()];
         // What only the whole payload, or `texts`, is to hold.
-        for text in &self.texts {
+        for text in &self.of.texts {
             let extra = ("text".to_owned(), serde_json::Value::from(text.as_str()).to_string());
             all.push(chosen.clone().into_iter().chain([extra]).collect());
         }
         for name in texts {
             for before in all.clone() {
-                for text in &self.texts {
+                for text in &self.of.texts {
                     let mut other = before.clone();
                     other.insert((*name).clone(), serde_json::Value::from(text.as_str()).to_string());
                     all.push(other);
@@ -332,9 +400,9 @@ impl Play<'_> {
 
     /// By name: of an argument that is looked at as several kinds, that which the solver takes it for.
     fn chosen(&self, event: usize, inputs: &[Value]) -> BTreeMap<String, String> {
-        let of = self.model.events.get(event).map(|event| event.inputs.as_slice()).unwrap_or_default();
+        let of = self.of.model.events.get(event).map(|event| event.inputs.as_slice()).unwrap_or_default();
         let pairs: Vec<_> =
-            of.iter().filter_map(|at| Some((self.model.inputs.get(*at)?, inputs.get(*at)?))).collect();
+            of.iter().filter_map(|at| Some((self.of.model.inputs.get(*at)?, inputs.get(*at)?))).collect();
         let says = |kind: &dyn Fn(&InputKind) -> bool| {
             pairs.iter().find(|(input, _)| kind(&input.kind)).map(|(_, value)| **value == Value::Bool(true))
         };

@@ -91,7 +91,7 @@ impl Play<'_> {
     }
 
     fn step(&self, event: usize, with: String) -> Step {
-        Step { event, with, state: self.policy.shown(&self.state) }
+        Step { event, later: None, with, state: self.policy.shown(&self.state) }
     }
 
     /// The first call of the tool that is open.

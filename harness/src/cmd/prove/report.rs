@@ -79,6 +79,7 @@ impl Report<'_> {
         lines.extend(
             self.model.notes.iter().map(|note| format!("more is possible here than in the guard: {note}")),
         );
+        lines.extend(self.model.assumed.iter().map(|assumed| format!("taken for granted: {assumed}")));
         if let Some(coverage) = &self.coverage {
             table(&mut lines, coverage);
         }
@@ -100,7 +101,8 @@ impl Report<'_> {
         for (number, step) in result.steps().iter().enumerate() {
             let (kind, tool) = self.event(step);
             let with = if step.with.is_empty() { String::new() } else { format!(" {}", step.with) };
-            lines.push(format!("  {:>2}. {kind:<6} {tool}{with}", number + 1));
+            let later = step.later.as_ref().map(|later| format!(" ({later} later)")).unwrap_or_default();
+            lines.push(format!("  {:>2}. {kind:<6} {tool}{with}{later}", number + 1));
             // A policy without variables has none to show at each step.
             if step.state != NO_STATE {
                 lines.push(format!("             state: {}", step.state));
@@ -145,6 +147,7 @@ impl Report<'_> {
             "findings": self.findings,
             "free": self.model.free(),
             "notes": self.model.notes,
+            "assumed": self.model.assumed,
             "coverage": coverage,
         })
         .to_string()
@@ -157,7 +160,9 @@ impl Report<'_> {
             .iter()
             .map(|step| {
                 let (kind, tool) = self.event(step);
-                json!({ "event": kind, "tool": tool, "with": step.with, "state": step.state })
+                json!({
+                    "event": kind, "tool": tool, "later": step.later, "with": step.with, "state": step.state,
+                })
             })
             .collect();
         let depth = match result {
