@@ -69,7 +69,7 @@ pub use options::{
 };
 pub use problem::{PROBLEMS_MAX, PolicyErrors, Problem, Severity};
 pub use programs::{Authorizing, PROGRAMS_MAX, Program, Reads, TASK_BYTES_MAX, TIMEOUT_SECONDS};
-pub use properties::Property;
+pub use properties::{Property, read_properties};
 pub use provenance::Provenance;
 pub use raw::{ENTRIES_MAX, RULE_PATTERNS_MAX};
 pub use rules::{Condition, Definition, Otherwise, Rule};
@@ -228,23 +228,14 @@ impl Policy {
         text: &[u8],
         read: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Loaded, PolicyErrors> {
-        let decoded = String::from_utf8_lossy(text.get(..FILE_BYTES_MAX).unwrap_or(text));
-        let source = Source::new(name, &decoded);
-        let refuse = |problem| Err(PolicyErrors::new(vec![problem]));
-        if text.len() > FILE_BYTES_MAX {
-            let message = format!("a policy file of more than {FILE_BYTES_MAX} bytes");
-            return refuse(Problem::error(&source, 0..0, message));
-        }
-        if let Err(error) = std::str::from_utf8(text) {
-            let at = error.valid_up_to();
-            return refuse(Problem::error(&source, at..at, "a policy file must be UTF-8"));
-        }
-        if Praxiom::looks_like(&decoded) {
+        let source = Source::read(name, text).map_err(|problem| PolicyErrors::new(vec![*problem]))?;
+        if Praxiom::looks_like(source.text()) {
             return foreign::load(name, text, dialect);
         }
         if dialect != Dialect::Safe {
             let message = "this is no policy of praxiom, so there is no dialect to decide it in";
-            return refuse(Problem::error(&source, 0..0, message).hint("take `--compat` away"));
+            let problem = Problem::error(&source, 0..0, message).hint("take `--compat` away");
+            return Err(PolicyErrors::new(vec![problem]));
         }
         check::load(&source, read)
     }

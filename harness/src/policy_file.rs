@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use framegate_guard::Facts;
 use framegate_guard::json::{Document, Fault, Kind, Limits, Value};
-use framegate_guard::policy::{FILE_BYTES_MAX, Loaded, Policy, PolicyErrors};
+use framegate_guard::policy::{FILE_BYTES_MAX, Loaded, Policy, PolicyErrors, Property, read_properties};
 use framegate_guard::praxiom::Dialect;
 use framegate_guard::schema::SCHEMA_BYTES_MAX;
 
@@ -75,6 +75,14 @@ pub(crate) fn read(path: &Path, dialect: Dialect) -> Result<Loaded, PolicyFileEr
         .map_err(|why| PolicyFileError::Unreadable { path: path.to_owned(), why })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     Ok(parse(&path.display().to_string(), &text, (folder, dialect))?)
+}
+
+/// Reads a file of properties.
+pub(crate) fn properties(path: &Path) -> Result<Vec<Property>, PolicyFileError> {
+    let text = regular(path)
+        .and_then(|()| read_at_most(path, FILE_BYTES_MAX))
+        .map_err(|why| PolicyFileError::Unreadable { path: path.to_owned(), why })?;
+    Ok(read_properties(&path.display().to_string(), &text)?)
 }
 
 /// Reads a policy from stdin; the schema files it names are looked for here.

@@ -235,6 +235,46 @@ broken       never 2: never `state.calls > 2`
 }
 
 #[test]
+fn properties_may_stand_in_a_file_of_their_own() {
+    let folder = folder();
+    let file = folder.path().join("properties.yaml");
+    let given = |text: &str| {
+        fs::write(&file, text).unwrap();
+        said(&prove(folder.path(), None, &["--properties", "properties.yaml", "--never", "sent > 3"]))
+    };
+    let (code, text) = given(
+        "properties:
+  - { name: no_leak, never: \"tool == 'mail__send' and tainted\" }
+  - { name: once, after: \"tool == 'mail__send'\", never: \"tool == 'mail__send'\" }
+",
+    );
+    assert!(text.contains("proved       no_leak: never `tool == 'mail__send' and tainted`\n"), "{text}");
+    assert!(text.contains("broken       once: after `tool == 'mail__send'`, never"), "{text}");
+    assert!(text.ends_with("2 proved, 1 broken, 0 not decided\n"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+    for (wrong, wanted) in [
+        (
+            "properties: [ { name: a, never: x }, { name: a, never: y } ]",
+            "a second property with the name `a`",
+        ),
+        ("propertys: []", "properties.yaml:1:1"),
+        ("properties: [ { name: a } ]", "`never`"),
+        ("[]", "properties.yaml:1:1"),
+        ("properties: [ { name: a, never: tained } ]", "property `a`, `never`: unknown name 'tained'"),
+    ] {
+        let (code, text) = given(wrong);
+        assert!(text.contains(wanted), "{wrong}: {text}");
+        assert_eq!(code, Some(78), "{text}");
+    }
+    let policy = "framegate: 1\ntools: { f: {} }\nproperties: [ { name: a, never: 'tool == \"g\"' } ]\n";
+    fs::write(folder.path().join("p.yaml"), policy).unwrap();
+    fs::write(&file, "properties: [ { name: a, never: 'true' } ]").unwrap();
+    let (code, text) = said(&prove(folder.path(), None, &["--properties", "properties.yaml"]));
+    assert!(text.contains("the policy has a property `a` already"), "{text}");
+    assert_eq!(code, Some(78), "{text}");
+}
+
+#[test]
 fn what_is_asked_wrongly_is_said() {
     let folder = folder();
     let (code, text) = said(&prove(folder.path(), None, &["--never", "tained"]));

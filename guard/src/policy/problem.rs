@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
+use super::FILE_BYTES_MAX;
 use crate::text::floor;
 
 /// Problems shown at once; a file with more is cut here, and says so.
@@ -30,6 +31,23 @@ impl fmt::Debug for Source {
 }
 
 impl Source {
+    /// A file's text, if it can be one of a policy.
+    pub(crate) fn read(name: &str, text: &[u8]) -> Result<Arc<Source>, Box<Problem>> {
+        let decoded = String::from_utf8_lossy(text.get(..FILE_BYTES_MAX).unwrap_or(text));
+        let source = Source::new(name, &decoded);
+        if text.len() > FILE_BYTES_MAX {
+            let message = format!("a policy file of more than {FILE_BYTES_MAX} bytes");
+            return Err(Box::new(Problem::error(&source, 0..0, message)));
+        }
+        match std::str::from_utf8(text) {
+            Ok(_) => Ok(source),
+            Err(error) => {
+                let at = error.valid_up_to();
+                Err(Box::new(Problem::error(&source, at..at, "a policy file must be UTF-8")))
+            }
+        }
+    }
+
     pub(crate) fn new(name: &str, text: &str) -> Arc<Source> {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
         let lines = std::iter::once(0).chain(breaks).collect();

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use super::check::Checker;
 use super::locate::Cel;
+use super::problem::{PolicyErrors, Source, sort};
 use super::raw::ENTRIES_MAX;
 use super::read::{At, Fields, Keys, Reader};
-use super::tree::Node;
+use super::tree::{self, Node};
 use crate::cel::Scope;
 
+const FILE: Keys = Keys::known("a file of properties", &["properties"]);
 const PROPERTY: Keys = Keys::known("a property", &["name", "never", "after"]);
 
 /// What is to hold for every sequence of allowed calls.
@@ -29,7 +31,46 @@ pub(crate) struct RawProperty {
     after: Option<Cel>,
 }
 
+/// Properties in a file of their own, for a policy of any kind. What their expressions say is read with the policy.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn read_properties(name: &str, text: &[u8]) -> Result<Vec<Property>, PolicyErrors> {
+    let source = Source::read(name, text).map_err(|problem| PolicyErrors::new(vec![*problem]))?;
+    let (root, problems) = tree::read(&source);
+    let Some(root) = root else { return Err(PolicyErrors::new(problems)) };
+    let mut reader = Reader { source: &source, problems };
+    let mut raw = Vec::new();
+    if let Some(fields) = reader.fields(&root, &FILE)
+        && reader.required(&fields, "properties").is_some()
+    {
+        raw = reader.properties(&fields);
+    }
+    let mut names = BTreeSet::new();
+    for property in &raw {
+        reader.named_once(&property.name, &mut names);
+    }
+    let Reader { mut problems, .. } = reader;
+    if !problems.is_empty() {
+        sort(&mut problems);
+        return Err(PolicyErrors::new(problems));
+    }
+    let property = |RawProperty { name, never, after }| Property {
+        name: name.value,
+        never: never.text,
+        after: after.map(|after| after.text),
+    };
+    Ok(raw.into_iter().map(property).collect())
+}
+
 impl Reader<'_> {
+    fn named_once(&mut self, name: &At<String>, names: &mut BTreeSet<String>) {
+        if !names.insert(name.value.clone()) {
+            let message = format!("a second property with the name `{}`", name.value);
+            self.error(&name.span, message);
+        }
+    }
+
     pub(crate) fn properties(&mut self, fields: &Fields<'_>) -> Vec<RawProperty> {
         let Some(node) = fields.get("properties") else { return Vec::new() };
         let nodes = self.list(node, "a list of properties").unwrap_or_default();
@@ -55,10 +96,7 @@ impl Checker<'_, '_> {
         let mut names = BTreeSet::new();
         let mut properties = Vec::with_capacity(raw.len());
         for RawProperty { name, never, after } in raw {
-            if !names.insert(name.value.clone()) {
-                let message = format!("a second property with the name `{}`", name.value);
-                self.reader.error(&name.span, message);
-            }
+            self.reader.named_once(&name, &mut names);
             let after = after.map(|after| self.condition(after, call));
             let (Some(never), Some(after)) =
                 (self.condition(never, call), after.map_or(Some(None), |after| after.map(Some)))

@@ -12,6 +12,7 @@ pub(crate) const PROVE_EXAMPLES: &str = r#"Examples:
   framegate prove framegate.yaml
   framegate prove framegate.yaml -- npx -y @modelcontextprotocol/server-filesystem /work
   framegate prove praxiom.yaml --never 'tool == "mail__send" and tainted'
+  framegate prove praxiom.yaml --properties properties.yaml
   framegate prove framegate.yaml --coverage --no-solver
 
 A property is `never`, a condition over the state and an allowed call that is to hold of none, whatever was called before;
@@ -40,6 +41,10 @@ pub(crate) struct ProveArgs {
     #[arg(value_name = "POLICY")]
     pub(crate) policy: PathBuf,
 
+    /// Prove the `properties:` of this file too: of a policy of praxiom in its own language
+    #[arg(long, value_name = "FILE")]
+    pub(crate) properties: Option<PathBuf>,
+
     /// Prove this too: the condition holds of no allowed call. Written in the policy's language
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) never: Vec<String>,
@@ -65,7 +70,7 @@ pub(crate) struct ProveArgs {
     pub(crate) coverage: bool,
 
     /// Say only what can be said without a solver; properties are not looked at
-    #[arg(long, conflicts_with_all = ["never", "after"])]
+    #[arg(long, conflicts_with_all = ["never", "after", "properties"])]
     pub(crate) no_solver: bool,
 
     /// Say it as one JSON object

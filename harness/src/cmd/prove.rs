@@ -37,7 +37,7 @@ fn prove(args: &ProveArgs) -> Result<Exit, Failure> {
     };
     if let Some(solver) = &solver {
         if subject.asked.is_empty() {
-            say("no property is asked about: give `properties:` in the policy, or --never");
+            say("no property is asked about: give `properties:` in the policy, --properties FILE or --never");
         }
         let known = if subject.asked.is_empty() { Vec::new() } else { known(solver, model, guesses)? };
         for (at, property) in subject.asked.iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use framegate_guard::json::{Document, Value};
-use framegate_guard::policy::{Bound, Listed, Listing, Loaded};
+use framegate_guard::policy::{Bound, Listed, Listing, Loaded, Property};
 use framegate_guard::praxiom::{Dialect, Praxiom};
 use framegate_guard::prove::native::{self, Asks};
 use framegate_guard::prove::{Asked, Model, Moment, Played, praxiom};
@@ -36,11 +36,28 @@ type Tools = Option<Vec<(String, Option<Document>)>>;
 
 pub(super) fn read(args: &ProveArgs) -> Result<Subject, Failure> {
     let loaded = policy_file::read(&args.policy, Dialect::Safe).map_err(|why| Failure::policy(&why))?;
-    let typed = typed(args)?;
-    match loaded.policy.praxiom() {
-        Some(policy) => of_praxiom(args, Arc::clone(policy), typed),
-        None => of_native(args, loaded, typed),
+    let mut asked = match loaded.policy.praxiom() {
+        Some(_) => Vec::new(),
+        None => loaded.policy.properties().iter().map(written).collect(),
+    };
+    if let Some(file) = &args.properties {
+        let more = policy_file::properties(file).map_err(|why| Failure::policy(&why))?;
+        if let Some(twice) = more.iter().find(|one| asked.iter().any(|other| other.name == one.name)) {
+            let why = format!("`{}`: the policy has a property `{}` already", file.display(), twice.name);
+            return Err(Failure::policy(&why));
+        }
+        asked.extend(more.iter().map(written));
     }
+    asked.extend(typed(args)?);
+    match loaded.policy.praxiom() {
+        Some(policy) => of_praxiom(args, Arc::clone(policy), asked),
+        None => of_native(args, loaded, asked),
+    }
+}
+
+fn written(property: &Property) -> Asked {
+    let Property { name, never, after } = property.clone();
+    Asked { name, never, after }
 }
 
 /// `--never` and `--after`.
@@ -82,14 +99,8 @@ fn of_praxiom(args: &ProveArgs, policy: Arc<Praxiom>, asked: Vec<Asked>) -> Resu
     Ok(Subject { policy: Policy::Praxiom { policy, server }, asked, model })
 }
 
-fn of_native(args: &ProveArgs, loaded: Loaded, typed: Vec<Asked>) -> Result<Subject, Failure> {
+fn of_native(args: &ProveArgs, loaded: Loaded, asked: Vec<Asked>) -> Result<Subject, Failure> {
     let policy = loaded.policy;
-    let written = policy.properties().iter().map(|property| Asked {
-        name: property.name.clone(),
-        never: property.never.clone(),
-        after: property.after.clone(),
-    });
-    let asked: Vec<Asked> = written.chain(typed).collect();
     let server = match args.command.as_slice() {
         [program, arguments @ ..] => {
             ask::name_of(args.name.as_deref(), program, arguments).as_str().to_owned()
