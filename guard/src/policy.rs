@@ -430,8 +430,8 @@ impl Policy {
     }
 
     /// All patterns of tool names that speak of this server.
-    pub(crate) fn tool_patterns(&self, server: &str) -> Vec<Vec<crate::prove::Piece>> {
-        self.globs().filter(|glob| glob.matches_server(server)).map(Glob::pieces).collect()
+    pub(crate) fn tool_patterns(&self, server: &str) -> impl Iterator<Item = &Glob> {
+        self.globs().filter(move |glob| glob.matches_server(server))
     }
 
     /// Whether `show_rules` is set for any tool.

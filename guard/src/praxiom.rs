@@ -191,9 +191,7 @@ impl Praxiom {
 
     /// The actions that cover none of these tools, each with the place of its globs in the file.
     pub(crate) fn idle<'p>(&'p self, tools: &'p [String]) -> impl Iterator<Item = (&'p str, Range<usize>)> {
-        let covers = |action: &machine::Action| {
-            tools.iter().any(|tool| action.globs.iter().any(|glob| glob.matches(tool)))
-        };
+        let covers = |action: &machine::Action| tools.iter().any(|tool| action.covers(tool));
         let idle = self.actions.iter().filter(move |action| !covers(action));
         idle.map(|action| (action.name.as_str(), action.span.clone()))
     }

@@ -39,11 +39,13 @@ mod lemmas;
 mod model;
 mod names;
 pub mod native;
+mod open;
 pub mod praxiom;
 mod search;
 mod smt;
 mod term;
 mod told;
+mod value;
 
 pub use counter::{Answer, Moment, Unreadable};
 pub use findings::{Coverage, Suspicion, coverage, findings, suspicions};
@@ -52,8 +54,9 @@ pub use model::{Event, EventKind, Input, InputKind, Model, Property, Rule, Varia
 pub(crate) use names::Piece;
 pub use search::{Next, Outcome, Search};
 pub use smt::Query;
-pub use term::{Id, Sort, Terms, Value};
+pub use term::{Id, Terms};
 pub use told::told;
+pub use value::{Sort, Value};
 
 /// What stands for the state of a policy that has no variables.
 pub const NO_STATE: &str = "<no state>";

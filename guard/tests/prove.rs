@@ -245,6 +245,7 @@ fn built(random: &Random) -> Model {
             false => vec![Watch { property: 0, never: condition(&mut model, &[x, y], &random.never) }],
         };
         model.events.push(Event {
+            shown: String::new(),
             tool: format!("t{at}"),
             kind: EventKind::Call,
             inputs: vec![one, two],

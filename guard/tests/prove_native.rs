@@ -248,6 +248,31 @@ rules:
 }
 
 #[test]
+fn a_pattern_of_tools_is_shown_as_the_policy_spells_it() {
+    let text = "framegate: 1
+tools: { 'drop_*': {}, 'write_*': {}, '*_file': {}, look: {} }
+rules: [ { name: few, tools: ['drop_*'], that: 'args.n < 3' } ]
+";
+    let bound = policy(text).bind("server", &Listing::unknown()).0;
+    let model = native::model(&bound, None, Asks::Granted, &[never("tool == 'drop_all'")]).unwrap();
+    let mut shown: Vec<(&str, &str)> =
+        model.events.iter().map(|event| (event.shown.as_str(), event.tool.as_str())).collect();
+    shown.sort_unstable();
+    assert_eq!(
+        shown,
+        [
+            ("*_file", "_file"),
+            ("drop_*", "drop_"),
+            ("drop_all", "drop_all"),
+            ("drop_file", "drop_file"),
+            ("look", "look"),
+            ("write_*", "write_"),
+            ("write_file", "write_file"),
+        ]
+    );
+}
+
+#[test]
 fn a_failed_call_takes_off_no_more_than_was_there() {
     let text = "framegate: 1
 tools: { delete: { limit: { max: 2, per: hour, on_error: undo } } }

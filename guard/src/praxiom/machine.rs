@@ -145,7 +145,7 @@ impl Praxiom {
 
     /// The actions that cover a tool, in the order declared.
     pub(crate) fn covering<'p>(&'p self, tool: &str) -> impl Iterator<Item = &'p Action> {
-        self.actions.iter().filter(move |action| action.globs.iter().any(|glob| glob.matches(tool)))
+        self.actions.iter().filter(move |action| action.covers(tool))
     }
 
     /// Whether an action covers the tool.
@@ -359,6 +359,11 @@ impl Invariant {
 }
 
 impl Action {
+    /// Whether it is about a tool.
+    pub(crate) fn covers(&self, tool: &str) -> bool {
+        self.globs.iter().any(|glob| glob.matches(tool))
+    }
+
     fn reads_payload(&self) -> bool {
         let guards = self.guards.iter().map(|(_, program)| program);
         let assignments = self.effect.iter().chain(&self.on_result).map(|(_, program)| program);

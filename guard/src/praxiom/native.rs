@@ -216,9 +216,7 @@ impl Writer<'_> {
             }
             Err(why) => {
                 self.left(&invariant.span, &format!("invariants.{}", invariant.name), &instead(&why));
-                let mut all = covering.iter().map(|one| one.tools.clone());
-                if let Some(first) = all.next() {
-                    let tools = all.fold(first, |all, one| all.and(&one));
+                if let Some(tools) = covered(covering) {
                     self.denies(&name, &tools, &invariant.name);
                 }
                 None
@@ -313,9 +311,7 @@ impl Writer<'_> {
 
     /// With `default: deny` a pattern that says more than its glob would offer tools that no action covers.
     fn uncovered(&mut self, covering: &[Covering<'_>]) {
-        let mut all = covering.iter().map(|one| one.tools.clone());
-        let Some(first) = all.next() else { return };
-        let tools = all.fold(first, |all, one| all.and(&one));
+        let Some(tools) = covered(covering) else { return };
         if let Some(covered) = &tools.exact {
             let name = self.name("default");
             let whole = Tools { exact: None, ..tools.clone() };
@@ -458,6 +454,11 @@ fn large(file: &File) -> BTreeSet<String> {
             return large;
         }
     }
+}
+
+/// The tools of all actions together.
+fn covered(covering: &[Covering<'_>]) -> Option<Tools> {
+    covering.iter().map(|one| one.tools.clone()).reduce(|all, one| all.and(&one))
 }
 
 /// With `default: deny` only tools that are named are offered.

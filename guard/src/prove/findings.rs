@@ -56,7 +56,7 @@ pub fn coverage(model: &Model) -> Coverage {
     let calls = model.events.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Call);
     let row = |(at, event): (usize, &Event)| {
         let is_of = |rule: &Rule| rule.uses.iter().any(|(of, _)| *of == at);
-        (event.tool.clone(), model.rules.iter().map(is_of).collect())
+        (event.shown.clone(), model.rules.iter().map(is_of).collect())
     };
     Coverage {
         rules: model.rules.iter().map(|rule| rule.name.clone()).collect(),
@@ -153,13 +153,13 @@ impl Found<'_> {
     }
 
     fn tool(&self, event: usize) -> String {
-        self.model.events.get(event).map(|event| event.tool.clone()).unwrap_or_default()
+        self.model.events.get(event).map(|event| event.shown.clone()).unwrap_or_default()
     }
 
     fn tools(&mut self) {
         for at in 0..self.model.events.len() {
             let event = self.model.events.get(at).filter(|event| event.kind == EventKind::Call);
-            let Some((tool, possible)) = event.map(|event| (event.tool.clone(), event.possible)) else {
+            let Some((tool, possible)) = event.map(|event| (event.shown.clone(), event.possible)) else {
                 continue;
             };
             let moot_if = self.always.get(&at).cloned().unwrap_or_default();

@@ -36,9 +36,6 @@ pub struct Input {
     pub kind: InputKind,
 }
 
-/// [`InputKind::Named`] of what is of the model's own making: never printed.
-pub(crate) const OWN: &str = "own";
-
 /// What an [`Input`] stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputKind {
@@ -50,6 +47,8 @@ pub enum InputKind {
     Given(String),
     /// `payload`, `result` and the like, by that name.
     Named(&'static str),
+    /// Of the model's own making: never printed.
+    Own,
 }
 
 /// What happens.
@@ -81,6 +80,8 @@ pub struct Watch {
 pub struct Event {
     /// The tool.
     pub tool: String,
+    /// What people are told of it: the pattern of the policy where it stands for all that this one matches.
+    pub shown: String,
     /// What happens.
     pub kind: EventKind,
     /// What the solver chooses, by place in [`Model::inputs`].

@@ -24,6 +24,13 @@ impl Piece {
         Piece::One { negated: true, ranges: Vec::new() }
     }
 
+    /// A text, with anything before it or behind it.
+    pub(crate) fn pattern(text: &str, open_start: bool, open_end: bool) -> Vec<Piece> {
+        let star = |open: bool| open.then_some(Piece::Any);
+        let chars = text.chars().map(Piece::char);
+        star(open_start).into_iter().chain(chars).chain(star(open_end)).collect()
+    }
+
     fn takes(&self, c: char) -> bool {
         match self {
             Piece::Any => true,
@@ -47,6 +54,22 @@ pub(crate) struct Class {
     pub(crate) matched: Vec<bool>,
     /// It is the only one.
     pub(crate) is_one: bool,
+}
+
+/// What each class is called: where it is all that one pattern of the policy, and no other, is about, as that one is
+/// spelled. `spelled` are the first patterns.
+pub(crate) fn shown(classes: &[Class], spelled: &[&str]) -> Vec<String> {
+    let only = |class: &Class| {
+        let matched = spelled.iter().zip(&class.matched).filter(|(_, matched)| **matched);
+        let of: BTreeSet<&str> = matched.map(|(spelled, _)| *spelled).collect();
+        of.first().copied().filter(|_| of.len() == 1 && !class.is_one)
+    };
+    let all: Vec<Option<&str>> = classes.iter().map(only).collect();
+    let is_alone = |name: &str| all.iter().flatten().filter(|other| **other == name).count() == 1;
+    let shown = |(class, only): (&Class, &Option<&str>)| {
+        only.filter(|only| is_alone(only)).unwrap_or(&class.name).to_owned()
+    };
+    classes.iter().zip(&all).map(shown).collect()
 }
 
 /// All classes of names, those that no pattern matches included; `None` when there are too many states to tell.

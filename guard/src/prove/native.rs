@@ -4,11 +4,16 @@
 //! more calls. A call that *asks* may be made, since a person may say yes, unless [`Asks::Refused`].
 
 mod answers;
+mod candidates;
 mod cel;
 mod clock;
+mod effects;
 mod events;
+mod functions;
+mod judged;
 mod meaning;
 mod names;
+mod operators;
 mod replay;
 mod spell;
 mod tool_names;
@@ -18,13 +23,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::model::{Model, Property};
-use super::names::{Class, classes};
+use super::names::{Class, classes, shown};
 use super::smt::is_writable;
 use super::term::{Sort, Value};
 use super::{Asked, ModelError};
 use crate::cel::{Expression, Type};
 use crate::json;
-use crate::policy::{Bound, BoundTool, FactKind, Listed};
+use crate::policy::{Bound, BoundTool, FactKind, Glob, Listed};
 use crate::state::{Kind, Scope, Value as Held};
 
 use names::{Slot, World};
@@ -53,6 +58,8 @@ struct Compiled {
 #[derive(Debug)]
 struct Tool<'l> {
     bound: Arc<BoundTool>,
+    /// What people are told of it.
+    shown: String,
     schema: Option<json::Value<'l>>,
     /// Whatever is asked of the name, the answer is the same for all that are meant.
     is_known: bool,
@@ -86,7 +93,8 @@ pub fn model(
         Some(listed) => listed
             .iter()
             .filter_map(|tool| {
-                Some(Tool { bound: bound.tool(tool.name)?, schema: tool.schema, is_known: true })
+                let (bound, shown) = (bound.tool(tool.name)?, tool.name.to_owned());
+                Some(Tool { bound, shown, schema: tool.schema, is_known: true })
             })
             .collect(),
         None => told_apart(bound, &compiled)?,
@@ -179,7 +187,7 @@ pub(super) fn held(value: &Held) -> Option<Value> {
     match value {
         Held::Bool(value) => Some(Value::Bool(*value)),
         Held::Int(value) => Some(Value::Int((*value).into())),
-        Held::Decimal(value) => cel::rational(value).map(Value::Real),
+        Held::Decimal(value) => functions::rational(value).map(Value::Real),
         Held::String(text) if is_writable(text) => Some(Value::Text(Arc::clone(text))),
         _ => None,
     }
@@ -188,7 +196,8 @@ pub(super) fn held(value: &Held) -> Option<Value> {
 /// What expressions ask of a tool's name tells names apart as well.
 fn told_apart(bound: &Bound, properties: &[Compiled]) -> Result<Vec<Tool<'static>>, ModelError> {
     let policy = bound.policy();
-    let mut patterns = policy.tool_patterns(bound.server());
+    let globs: Vec<&Glob> = policy.tool_patterns(bound.server()).collect();
+    let mut patterns: Vec<_> = globs.iter().map(|glob| glob.pieces()).collect();
     let mut is_exact = true;
     for rule in policy.rules() {
         for condition in rule.conditions() {
@@ -202,10 +211,12 @@ fn told_apart(bound: &Bound, properties: &[Compiled]) -> Result<Vec<Tool<'static
         is_exact &= tool_names::patterns(expression.root(), &mut patterns);
     }
     let found = classes(&patterns).ok_or_else(ModelError::too_many_patterns)?;
-    let tool = |Class { name, is_one, .. }: Class| {
-        Some(Tool { bound: bound.tool(&name)?, schema: None, is_known: is_one || is_exact })
+    let spelled: Vec<&str> = globs.iter().map(|glob| glob.as_str()).collect();
+    let shown = shown(&found, &spelled);
+    let tool = |(Class { name, is_one, .. }, shown): (Class, String)| {
+        Some(Tool { bound: bound.tool(&name)?, shown, schema: None, is_known: is_one || is_exact })
     };
-    Ok(found.into_iter().filter_map(tool).collect())
+    Ok(found.into_iter().zip(shown).filter_map(tool).collect())
 }
 
 /// Arguments as a schema has them; only where it is enforced is it believed.

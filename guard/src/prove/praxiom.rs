@@ -7,6 +7,7 @@ mod events;
 mod lower;
 mod replay;
 mod tool_names;
+mod uncertain;
 
 use std::collections::BTreeMap;
 
@@ -120,6 +121,8 @@ fn compiled(policy: &Praxiom, asked: &Asked, arguments: &Arguments) -> Result<Co
 #[derive(Debug)]
 struct Tool {
     name: String,
+    /// What people are told of it.
+    shown: String,
     /// Whatever is asked of the name, the answer is the same for all that are meant.
     is_known: bool,
     /// The actions that cover it, by place.
@@ -127,21 +130,25 @@ struct Tool {
 }
 
 fn listed(policy: &Praxiom, name: &str) -> Tool {
-    let covering = policy.actions.iter().enumerate();
-    let covering = covering.filter(|(_, action)| action.globs.iter().any(|glob| glob.matches(name)));
-    Tool { name: name.to_owned(), is_known: true, actions: covering.map(|(at, _)| at).collect() }
+    let actions = policy.actions.iter().enumerate().filter(|(_, action)| action.covers(name));
+    let actions = actions.map(|(at, _)| at).collect();
+    Tool { name: name.to_owned(), shown: name.to_owned(), is_known: true, actions }
 }
 
 /// What expressions ask of a tool's name tells names apart as well.
 fn told_apart(policy: &Praxiom, properties: &[Compiled]) -> Result<Vec<Tool>, ModelError> {
-    let globs = policy.actions.iter().flat_map(|action| &action.globs);
-    let mut patterns: Vec<_> = globs.map(crate::praxiom::glob::Glob::pieces).collect();
+    let globs: Vec<_> = policy.actions.iter().flat_map(|action| &action.globs).collect();
+    let mut patterns: Vec<_> = globs.iter().map(|glob| glob.pieces()).collect();
     let mut is_exact = true;
     for program in tool_names::programs(policy, properties) {
         is_exact &= tool_names::patterns(program, &mut patterns);
     }
     let classes = names::classes(&patterns).ok_or_else(ModelError::too_many_patterns)?;
-    let tool =
-        |Class { name, is_one, .. }: Class| Tool { is_known: is_one || is_exact, ..listed(policy, &name) };
-    Ok(classes.into_iter().map(tool).collect())
+    let spelled: Vec<&str> = globs.iter().map(|glob| glob.text()).collect();
+    let shown = names::shown(&classes, &spelled);
+    let tool = |(Class { name, is_one, .. }, shown): (Class, String)| {
+        let is_known = is_one || is_exact;
+        Tool { is_known, shown, ..listed(policy, &name) }
+    };
+    Ok(classes.into_iter().zip(shown).map(tool).collect())
 }

@@ -23,7 +23,7 @@ pub fn told(model: &Model, moments: &[Moment]) -> Vec<Step> {
 
 fn chosen(model: &Model, event: usize, inputs: &[Value]) -> String {
     let of = model.events.get(event).into_iter().flat_map(|event| &event.inputs);
-    let shown = |input: &Input| !matches!(input.kind, InputKind::Named("unknown" | super::model::OWN));
+    let shown = |input: &Input| !matches!(input.kind, InputKind::Own);
     let pairs =
         of.filter_map(|at| Some((model.inputs.get(*at).filter(|input| shown(input))?, inputs.get(*at)?)));
     let texts: Vec<String> = pairs.map(|(input, value)| format!("{}={value}", input.label)).collect();

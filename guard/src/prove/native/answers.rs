@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::model::{Event, EventKind};
 use super::super::term::{Id, Sort};
-use super::events::{About, Applies, Build, Next, Ruled};
+use super::effects::Next;
+use super::events::{About, Applies, Build, Ruled};
 use super::names::{Names, Reading, Slot};
 use super::windows::{Entry, is_window};
 use super::{Value, held};
@@ -14,10 +15,7 @@ use crate::state::{Scope, Value as Held, Variable};
 impl Build<'_> {
     /// The answer comes: what `after` makes of it, and what a failed call takes back.
     pub(super) fn answer(&mut self, about: &About<'_>, open: usize) {
-        let bound = &about.tool.bound;
-        let tool = about.tool.is_known.then_some(bound.name.as_str());
-        let (arguments, definitions) = (&about.arguments, bound.definitions.as_slice());
-        let mut names = self.names(arguments, about.is_closed, tool, Reading::Answering, definitions);
+        let mut names = self.names_of(about, Reading::Answering);
         let mut changes = BTreeMap::new();
         for ruled in &about.rules {
             let (rule, when) = (ruled.bound, self.was(ruled, &mut names));
@@ -138,8 +136,7 @@ impl Build<'_> {
 
     /// Nobody saw an answer: the worst it can have been.
     pub(super) fn lost(&mut self, about: &About<'_>, open: usize) {
-        let nothing = BTreeMap::new();
-        let mut names = self.names(&nothing, false, None, Reading::AsItIs, &[]);
+        let mut names = self.names_of_none();
         let mut changes = BTreeMap::new();
         for ruled in &about.rules {
             let (rule, when) = (ruled.bound, self.was(ruled, &mut names));
@@ -193,13 +190,11 @@ impl Build<'_> {
         about: &About<'_>,
         kind: EventKind,
         open: usize,
-        mut effects: Vec<(usize, Id)>,
+        effects: Vec<(usize, Id)>,
         names: &Names<'_>,
     ) {
-        effects.push((open, self.counted(open, -1)));
-        let possible = self.is_open(open);
-        let (tool, inputs) = (about.tool.bound.name.clone(), names.inputs().into_iter().collect());
-        self.model.events.push(Event { tool, kind, inputs, possible, effects, watched: Vec::new() });
+        let of = (about.tool.bound.name.as_str(), about.tool.shown.as_str());
+        self.model.ended(of, kind, open, (effects, names.inputs().into_iter().collect()));
     }
 
     /// Calls of the other servers of a session change what they share with this one: to what, and when, nobody knows.
@@ -208,8 +203,7 @@ impl Build<'_> {
             "the policy names other servers than `{server}`: what their calls may set is any value at any time, and \
              properties are of the calls of `{server}`"
         ));
-        let nothing = BTreeMap::new();
-        let mut names = self.names(&nothing, false, None, Reading::AsItIs, &[]);
+        let mut names = self.names_of_none();
         let is_own = |rule: &Rule| {
             !rule.tools.is_empty()
                 && rule.tools.iter().all(|glob| glob.names_server() && glob.matches_server(server))
@@ -232,7 +226,15 @@ impl Build<'_> {
         effects.extend(self.seen_elsewhere(&mut names));
         let (possible, inputs) = (self.model.terms.bool(true), names.inputs().into_iter().collect());
         let (tool, kind) = ("(another server)".to_owned(), EventKind::Elsewhere);
-        self.model.events.push(Event { tool, kind, inputs, possible, effects, watched: Vec::new() });
+        self.model.events.push(Event {
+            shown: tool.clone(),
+            tool,
+            kind,
+            inputs,
+            possible,
+            effects,
+            watched: Vec::new(),
+        });
     }
 
     /// Another session on the same store begins: what only a session remembers is forgotten.
@@ -255,6 +257,7 @@ impl Build<'_> {
         let possible = self.model.terms.bool(true);
         let (tool, kind) = (String::new(), EventKind::Restart);
         self.model.events.push(Event {
+            shown: tool.clone(),
             tool,
             kind,
             inputs: Vec::new(),

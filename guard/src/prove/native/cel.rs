@@ -1,22 +1,16 @@
 //! Conditions of a policy as terms. What has no exact counterpart is a free value, the same one wherever the same is
 //! written about one call, so that a rule and a property that ask the same are about the same.
 
-use num_bigint::BigInt;
-use num_rational::BigRational;
-use num_traits::Zero as _;
-
-use super::super::model::{InputKind, Model};
+use super::super::model::Model;
 use super::super::smt::is_writable;
 use super::super::term::{Id, Sort, Two, Value as Known};
-use super::meaning::{Meaning, alike, both, either, equal, not, ordered, test, truth};
+use super::functions::rational;
+use super::meaning::{Meaning, both, either, equal, not, test, truth};
 use super::names::{Names, is_of_state};
 use super::spell::spelled;
-use crate::cel::tree::{Each, Kind, Node, Operator, Quantifier};
+use crate::cel::tree::{Kind, Node};
 use crate::cel::{Expression, Type, Value};
 use crate::decimal::Decimal;
-
-/// Items of a list in the policy that are looked at one by one.
-const ITEMS_MAX: usize = 1000;
 
 /// Translates within one event.
 pub(super) struct Lower<'l, 'n> {
@@ -55,7 +49,7 @@ impl Lower<'_, '_> {
     }
 
     /// The tree's depth is bounded when it is compiled, and with it this recursion.
-    fn node(&mut self, node: &Node) -> Meaning {
+    pub(super) fn node(&mut self, node: &Node) -> Meaning {
         match &node.kind {
             Kind::Literal(value) | Kind::Constant(value, _) => Meaning::Constant(value.clone()),
             Kind::Local(at) => self.locals.get(*at).cloned().unwrap_or_else(|| self.unknown(node, Type::Dyn)),
@@ -101,7 +95,7 @@ impl Lower<'_, '_> {
     }
 
     /// Where a condition is wanted: of anything else there is no value.
-    fn bool(&mut self, node: &Node) -> (Id, Id) {
+    pub(super) fn bool(&mut self, node: &Node) -> (Id, Id) {
         let Kind::Conditional(parts) = &node.kind else {
             let meaning = self.node(node);
             return self.as_bool(&meaning);
@@ -118,7 +112,7 @@ impl Lower<'_, '_> {
     }
 
     /// Something of which only its spelling is known, and not whether it has a value.
-    fn unknown(&mut self, node: &Node, kind: Type) -> Meaning {
+    pub(super) fn unknown(&mut self, node: &Node, kind: Type) -> Meaning {
         let key = spelled(node, &self.locals);
         let ok = self.has_value(node, &key);
         Meaning::Opaque { key, argument: None, ok, kind }
@@ -176,7 +170,7 @@ impl Lower<'_, '_> {
 
     // === what a meaning is as a value of some kind; of another kind it has none ===
 
-    fn as_bool(&mut self, meaning: &Meaning) -> (Id, Id) {
+    pub(super) fn as_bool(&mut self, meaning: &Meaning) -> (Id, Id) {
         let never = self.model.terms.bool(false);
         match meaning {
             Meaning::Bool { yes, no } => (*yes, *no),
@@ -195,7 +189,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn as_number(&mut self, meaning: &Meaning) -> (Id, Id) {
+    pub(super) fn as_number(&mut self, meaning: &Meaning) -> (Id, Id) {
         let terms = &mut self.model.terms;
         let none = (terms.int(0), terms.bool(false));
         match meaning {
@@ -209,7 +203,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn as_text(&mut self, meaning: &Meaning) -> (Id, Id) {
+    pub(super) fn as_text(&mut self, meaning: &Meaning) -> (Id, Id) {
         let none = (self.model.terms.text(""), self.model.terms.bool(false));
         match meaning {
             Meaning::Text { value, ok } => (*value, *ok),
@@ -223,7 +217,7 @@ impl Lower<'_, '_> {
     }
 
     /// A text that no solver can write is some text.
-    fn text(&mut self, text: &str) -> Id {
+    pub(super) fn text(&mut self, text: &str) -> Id {
         if is_writable(text) {
             return self.model.terms.text(text);
         }
@@ -258,7 +252,7 @@ impl Lower<'_, '_> {
     }
 
     /// A meaning whose kind is known, as one term.
-    fn plain(&mut self, meaning: &Meaning) -> Option<(Id, Id)> {
+    pub(super) fn plain(&mut self, meaning: &Meaning) -> Option<(Id, Id)> {
         match meaning {
             Meaning::Bool { yes, no } => Some((*yes, self.model.terms.any([*yes, *no]))),
             Meaning::Number { value, ok } | Meaning::Text { value, ok } => Some((*value, *ok)),
@@ -277,305 +271,6 @@ impl Lower<'_, '_> {
             Meaning::Constant(_) | Meaning::Opaque { .. } => None,
         }
     }
-
-    // === operators ===
-
-    fn conditional(&mut self, node: &Node, parts: &[Node; 3]) -> Meaning {
-        let [condition, yes, no] = parts;
-        let (is, is_not) = self.bool(condition);
-        let (then, otherwise) = (self.node(yes), self.node(no));
-        let (Some((a, a_ok)), Some((b, b_ok))) = (self.plain(&then), self.plain(&otherwise)) else {
-            return self.unknown(node, Type::Dyn);
-        };
-        let terms = &mut self.model.terms;
-        let ok = {
-            let (first, second) = (terms.all([is, a_ok]), terms.all([is_not, b_ok]));
-            terms.any([first, second])
-        };
-        let (a, b) = match (terms.sort(a), terms.sort(b)) {
-            (Sort::Int | Sort::Real, Sort::Int | Sort::Real) => alike(terms, a, b),
-            (one, other) if one == other => (a, b),
-            _ => return self.unknown(node, Type::Dyn),
-        };
-        let terms = &mut self.model.terms;
-        let value = terms.choose(is, a, b);
-        match terms.sort(value) {
-            Sort::Bool => test(terms, value, ok),
-            Sort::Text => Meaning::Text { value, ok },
-            Sort::Int | Sort::Real => Meaning::Number { value, ok },
-        }
-    }
-
-    fn binary(&mut self, node: &Node, operator: Operator, operands: &[Node; 2]) -> Meaning {
-        let [left, right] = operands;
-        let (a, b) = (self.node(left), self.node(right));
-        match operator {
-            Operator::Equal => self.equality(node, &a, &b),
-            Operator::NotEqual => {
-                // One spelling for both, so that `!=` is the contrary of `==` where neither is known.
-                let equal = Node {
-                    kind: Kind::Binary(Operator::Equal, Box::new(operands.clone())),
-                    span: node.span.clone(),
-                };
-                let meaning = self.equality(&equal, &a, &b);
-                let condition = self.as_bool(&meaning);
-                not(condition)
-            }
-            Operator::Less => self.order(node, &a, &b, false),
-            Operator::LessOrEqual => self.order(node, &a, &b, true),
-            Operator::Greater => self.order(node, &b, &a, false),
-            Operator::GreaterOrEqual => self.order(node, &b, &a, true),
-            Operator::In => self.membership(node, &a, &b),
-            Operator::Add => self.sum(node, &a, &b),
-            Operator::Subtract => self.arithmetic(node, Two::Sub, &a, &b),
-            Operator::Multiply => self.arithmetic(node, Two::Mul, &a, &b),
-            Operator::Divide => self.quotient(node, &a, &b),
-            Operator::Remainder => self.unknown(node, Type::Number),
-        }
-    }
-
-    fn equality(&mut self, node: &Node, a: &Meaning, b: &Meaning) -> Meaning {
-        // What is compared with a text is looked at as one, and is not equal if it is none.
-        let pair = match (self.plain(a), self.plain(b)) {
-            (Some(a), Some(b)) => Some((a, b, None)),
-            (Some(known), None) => self.as_kind_of(known.0, b).map(|(other, is)| (known, other, Some(is))),
-            (None, Some(known)) => self.as_kind_of(known.0, a).map(|(other, is)| (known, other, Some(is))),
-            (None, None) => None,
-        };
-        let Some(((a, a_ok), (b, b_ok), is_kind)) = pair else { return self.unknown(node, Type::Bool) };
-        let terms = &mut self.model.terms;
-        let same = equal(terms, a, b);
-        let same = terms.all(std::iter::once(same).chain(is_kind));
-        let ok = terms.all([a_ok, b_ok]);
-        test(terms, same, ok)
-    }
-
-    /// An opaque value beside one of a known kind: it as that kind with whether it is there, and whether it is that kind.
-    fn as_kind_of(&mut self, known: Id, meaning: &Meaning) -> Option<((Id, Id), Id)> {
-        let Meaning::Opaque { key, argument, ok, kind: Type::Dyn } = meaning else { return None };
-        let sort = match self.model.terms.sort(known) {
-            Sort::Int => Sort::Real,
-            sort => sort,
-        };
-        let name = match sort {
-            Sort::Bool => Type::Bool,
-            Sort::Text => Type::String,
-            Sort::Int | Sort::Real => Type::Number,
-        };
-        let value = self.names.read(self.model, key, argument.as_deref(), sort);
-        let is = self.names.own(self.model, &format!("{key} is a {name}"), Sort::Bool);
-        Some(((value, *ok), is))
-    }
-
-    fn order(&mut self, node: &Node, a: &Meaning, b: &Meaning, or_equal: bool) -> Meaning {
-        let is_text = |meaning: &Meaning| match meaning {
-            Meaning::Text { .. } | Meaning::Opaque { kind: Type::String, .. } => true,
-            Meaning::Constant(value) => value.as_str().is_some(),
-            _ => false,
-        };
-        let is_time = |meaning: &Meaning| {
-            matches!(meaning, Meaning::Opaque { kind: Type::Timestamp | Type::Duration, .. })
-                || matches!(meaning, Meaning::Constant(Value::Timestamp(_) | Value::Duration(_)))
-        };
-        let is_known = |lower: &mut Self, meaning: &Meaning| lower.plain(meaning).is_some();
-        if is_time(a) || is_time(b) || !(is_known(self, a) || is_known(self, b)) {
-            return self.unknown(node, Type::Bool);
-        }
-        let ((a, a_ok), (b, b_ok)) = match is_text(a) || is_text(b) {
-            true => (self.as_text(a), self.as_text(b)),
-            false => (self.as_number(a), self.as_number(b)),
-        };
-        let terms = &mut self.model.terms;
-        let ok = terms.all([a_ok, b_ok]);
-        match ordered(terms, a, b, or_equal) {
-            Some(holds) => test(terms, holds, ok),
-            None => self.unknown(node, Type::Bool),
-        }
-    }
-
-    fn membership(&mut self, node: &Node, item: &Meaning, all: &Meaning) -> Meaning {
-        let items = match all {
-            Meaning::Constant(value) => value.items().filter(|items| items.len() <= ITEMS_MAX),
-            _ => None,
-        };
-        let Some(items) = items else { return self.unknown(node, Type::Bool) };
-        let mut parts = Vec::new();
-        for other in items.map(Value::into_static) {
-            let meaning = self.equality(node, item, &Meaning::Constant(other));
-            parts.push(self.as_bool(&meaning));
-        }
-        either(&mut self.model.terms, &parts)
-    }
-
-    fn sum(&mut self, node: &Node, a: &Meaning, b: &Meaning) -> Meaning {
-        if let (Some((left, a_ok)), Some((right, b_ok))) = (self.plain(a), self.plain(b)) {
-            let terms = &mut self.model.terms;
-            if terms.sort(left) == Sort::Text && terms.sort(right) == Sort::Text {
-                let ok = terms.all([a_ok, b_ok]);
-                return Meaning::Text { value: terms.two(Two::Concat, left, right), ok };
-            }
-        }
-        self.arithmetic(node, Two::Add, a, b)
-    }
-
-    fn arithmetic(&mut self, node: &Node, two: Two, a: &Meaning, b: &Meaning) -> Meaning {
-        let is_number = |lower: &mut Self, meaning: &Meaning| {
-            let plain = lower.plain(meaning);
-            plain.is_some_and(|(value, _)| matches!(lower.model.terms.sort(value), Sort::Int | Sort::Real))
-        };
-        // Times and lists have sums too.
-        if !is_number(self, a) && !is_number(self, b) {
-            return self.unknown(node, Type::Dyn);
-        }
-        let ((a, a_ok), (b, b_ok)) = (self.as_number(a), self.as_number(b));
-        let terms = &mut self.model.terms;
-        let (a, b) = alike(terms, a, b);
-        let ok = terms.all([a_ok, b_ok]);
-        Meaning::Number { value: terms.two(two, a, b), ok }
-    }
-
-    /// Exact where the divisor is a constant whose quotients end: others are rounded.
-    fn quotient(&mut self, node: &Node, a: &Meaning, b: &Meaning) -> Meaning {
-        let divisor = match b {
-            Meaning::Constant(value) => value.as_number().and_then(|number| rational(&number)),
-            _ => None,
-        };
-        let Some(divisor) = divisor.filter(ends) else { return self.unknown(node, Type::Number) };
-        let (value, ok) = self.as_number(a);
-        let terms = &mut self.model.terms;
-        let (value, part) = (terms.to_real(value), terms.value(Known::Real(divisor.recip())));
-        Meaning::Number { value: terms.two(Two::Mul, value, part), ok }
-    }
-
-    // === macros and functions ===
-
-    /// A macro over a list in the policy is looked at item by item.
-    fn each(&mut self, node: &Node, each: &Each) -> Meaning {
-        let range = self.node(&each.range);
-        let items: Option<Vec<Value<'static>>> = match &range {
-            Meaning::Constant(value) => value
-                .items()
-                .filter(|items| items.len() <= ITEMS_MAX)
-                .map(|items| items.map(Value::into_static).collect()),
-            _ => None,
-        };
-        let (Some(items), Some(test), Quantifier::All | Quantifier::Exists) =
-            (items, &each.test, each.quantifier)
-        else {
-            return self.unknown(node, Type::Dyn);
-        };
-        let mut parts = Vec::with_capacity(items.len());
-        for item in items {
-            self.locals.truncate(each.local);
-            self.locals.push(Meaning::Constant(item));
-            parts.push(self.bool(test));
-        }
-        self.locals.truncate(each.local);
-        match each.quantifier {
-            Quantifier::All => both(&mut self.model.terms, &parts),
-            _ => either(&mut self.model.terms, &parts),
-        }
-    }
-
-    fn call(&mut self, node: &Node, name: &str, args: &[Node]) -> Meaning {
-        let kind = || match &node.kind {
-            Kind::Call { function, .. } => function.result(&vec![Type::Dyn; args.len()]),
-            _ => Type::Dyn,
-        };
-        let two = match name {
-            "contains" => Some(Two::Contains),
-            "startsWith" => Some(Two::StartsWith),
-            "endsWith" => Some(Two::EndsWith),
-            _ => None,
-        };
-        match (two, name, args) {
-            (Some(two), _, [text, part]) => {
-                let (text, part) = (self.node(text), self.node(part));
-                let ((text, text_ok), (part, part_ok)) = (self.as_text(&text), self.as_text(&part));
-                let terms = &mut self.model.terms;
-                let (is, ok) = (terms.two(two, text, part), terms.all([text_ok, part_ok]));
-                test(terms, is, ok)
-            }
-            (_, "size", [text]) => {
-                let text = self.node(text);
-                match self.plain(&text) {
-                    Some((value, ok)) if self.model.terms.sort(value) == Sort::Text => {
-                        Meaning::Number { value: self.model.terms.length(value), ok }
-                    }
-                    _ => self.unknown(node, Type::Number),
-                }
-            }
-            (_, "contains_any", [text, parts]) => self.contains_any(node, text, parts),
-            (_, "div_euclid" | "mod_euclid", [a, b]) => {
-                let two = if name == "div_euclid" { Two::Div } else { Two::Mod };
-                self.euclid(node, two, a, b)
-            }
-            _ => self.unknown(node, kind()),
-        }
-    }
-
-    fn contains_any(&mut self, node: &Node, text: &Node, parts: &Node) -> Meaning {
-        let (text, parts) = (self.node(text), self.node(parts));
-        let needles = match &parts {
-            Meaning::Constant(value) => value.items().filter(|items| items.len() <= ITEMS_MAX),
-            _ => None,
-        };
-        let plain = self.plain(&text).filter(|(value, _)| self.model.terms.sort(*value) == Sort::Text);
-        let (Some(needles), Some((text, ok))) = (needles, plain) else {
-            return self.unknown(node, Type::Bool);
-        };
-        let mut any = Vec::new();
-        for needle in needles.filter_map(|needle| needle.as_str().map(str::to_owned)) {
-            let needle = self.text(&needle);
-            any.push(self.model.terms.two(Two::Contains, text, needle));
-        }
-        let terms = &mut self.model.terms;
-        let is = terms.any(any);
-        test(terms, is, ok)
-    }
-
-    fn euclid(&mut self, node: &Node, two: Two, a: &Node, b: &Node) -> Meaning {
-        let (a, b) = (self.node(a), self.node(b));
-        let ((a, a_ok), (b, b_ok)) = (self.as_number(&a), self.as_number(&b));
-        let terms = &mut self.model.terms;
-        if terms.sort(a) != Sort::Int || terms.sort(b) != Sort::Int {
-            return self.unknown(node, Type::Number);
-        }
-        let zero = terms.int(0);
-        let is_zero = terms.equal(b, zero);
-        let is_not = terms.not(is_zero);
-        let ok = terms.all([a_ok, b_ok, is_not]);
-        Meaning::Number { value: terms.two(two, a, b), ok }
-    }
-}
-
-/// A number as a fraction; nothing for one whose exponent is beyond all use.
-pub(super) fn rational(number: &Decimal) -> Option<BigRational> {
-    const EXPONENT_MAX: u32 = 1000;
-    let text = number.to_string();
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
-        None => (text.as_str(), 0),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = BigInt::parse_bytes(format!("{whole}{fraction}").as_bytes(), 10)?;
-    let exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-    let power = BigInt::from(10).pow(Some(exponent.unsigned_abs()).filter(|size| *size <= EXPONENT_MAX)?);
-    Some(if exponent < 0 { BigRational::new(digits, power) } else { BigRational::from(digits * power) })
-}
-
-/// Whether every quotient by it has an end: its numerator has no prime factors but 2 and 5.
-fn ends(divisor: &BigRational) -> bool {
-    let mut rest = divisor.numer().clone();
-    if rest.is_zero() || rest.bits() > 64 {
-        return false;
-    }
-    for factor in [2, 5].map(BigInt::from) {
-        while (&rest % &factor).is_zero() {
-            rest /= &factor;
-        }
-    }
-    *rest.magnitude() == num_bigint::BigUint::from(1_u8)
 }
 
 /// What no condition says anything about.
@@ -585,9 +280,4 @@ pub(super) fn always(model: &mut Model) -> (Id, Id) {
         return (yes, yes);
     };
     (yes, no)
-}
-
-/// The input that stands for an argument of a call.
-pub(super) fn argument(name: &str) -> InputKind {
-    InputKind::Argument(name.to_owned())
 }

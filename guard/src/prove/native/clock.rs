@@ -3,7 +3,7 @@
 
 use super::super::model::Model;
 use super::super::term::Value;
-use super::cel::rational;
+use super::functions::rational;
 use crate::ledger::{Past, Snapshot};
 use crate::policy::Policy;
 use crate::state::{Belief, Kind, Value as Held, View};

@@ -49,19 +49,25 @@ pub(super) enum Reading {
     Judging,
 }
 
-/// The names of one event. Invariant: of one key there is one input.
-#[derive(Debug)]
-pub(super) struct Names<'n> {
-    pub(super) world: &'n World,
-    pub(super) definitions: &'n [BoundDefinition],
-    /// As they are without a schema.
-    pub(super) defined: &'n [std::sync::Arc<crate::policy::Definition>],
+/// What is known of the call that an event is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call<'n> {
     /// Where they are checked by a schema.
     pub(super) arguments: &'n BTreeMap<String, Argument>,
     /// Every argument is declared.
     pub(super) is_closed: bool,
     /// Where whatever is asked of it has one answer.
     pub(super) tool: Option<&'n str>,
+    pub(super) definitions: &'n [BoundDefinition],
+}
+
+/// The names of one event. Invariant: of one key there is one input.
+#[derive(Debug)]
+pub(super) struct Names<'n> {
+    pub(super) world: &'n World,
+    pub(super) call: Call<'n>,
+    /// Definitions as they are without a schema.
+    pub(super) defined: &'n [std::sync::Arc<crate::policy::Definition>],
     pub(super) reading: Reading,
     /// For variables whose calls are under way: whether any is, by name.
     pub(super) under_way: BTreeMap<String, Id>,
@@ -116,13 +122,13 @@ impl<'n> Names<'n> {
 
     /// Any value, of the model's own bookkeeping.
     pub(super) fn own(&mut self, model: &mut Model, key: &str, sort: Sort) -> Id {
-        self.input(model, key, sort, InputKind::Named(super::super::model::OWN))
+        self.input(model, key, sort, InputKind::Own)
     }
 
     /// A value of the call that is known by its name, or anything else that is written.
     pub(super) fn read(&mut self, model: &mut Model, key: &str, argument: Option<&str>, sort: Sort) -> Id {
         match argument {
-            Some(name) => self.input(model, key, sort, super::cel::argument(name)),
+            Some(name) => self.input(model, key, sort, InputKind::Argument(name.to_owned())),
             None => self.free(model, key, sort),
         }
     }
@@ -132,7 +138,7 @@ impl<'n> Names<'n> {
     }
 
     pub(super) fn definition(&self, name: &str) -> Option<&'n Expression> {
-        let bound = self.definitions.iter().find(|definition| definition.name == name);
+        let bound = self.call.definitions.iter().find(|definition| definition.name == name);
         let loaded = || self.defined.iter().find(|definition| definition.name == name);
         match bound {
             Some(bound) => Some(&bound.value),
@@ -144,7 +150,7 @@ impl<'n> Names<'n> {
     pub(super) fn variable(&mut self, model: &mut Model, name: &str) -> Option<Meaning> {
         let ok = model.terms.bool(true);
         match name {
-            "tool" => Some(match self.tool {
+            "tool" => Some(match self.call.tool {
                 Some(tool) => Meaning::Text { value: model.terms.text(tool), ok },
                 None => Meaning::Text { value: self.named(model, "tool", Sort::Text), ok },
             }),
@@ -171,7 +177,7 @@ impl<'n> Names<'n> {
     fn argument(&mut self, model: &mut Model, name: &str) -> Meaning {
         let key = format!("args.{name}");
         let ok = self.is_given(model, name);
-        match self.arguments.get(name) {
+        match self.call.arguments.get(name) {
             Some(argument) if argument.is_whole => {
                 let value = self.read(model, &key, Some(name), Sort::Int);
                 Meaning::Number { value, ok }
@@ -184,9 +190,9 @@ impl<'n> Names<'n> {
     }
 
     fn is_given(&mut self, model: &mut Model, name: &str) -> Id {
-        match self.arguments.get(name) {
+        match self.call.arguments.get(name) {
             Some(argument) if argument.is_required => model.terms.bool(true),
-            None if self.is_closed => model.terms.bool(false),
+            None if self.call.is_closed => model.terms.bool(false),
             _ => {
                 let key = format!("has(args.{name})");
                 self.input(model, &key, Sort::Bool, InputKind::Given(name.to_owned()))

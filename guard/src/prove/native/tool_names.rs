@@ -31,11 +31,7 @@ pub(super) fn patterns(node: &Node, patterns: &mut Vec<Vec<Piece>>) -> bool {
         _ => None,
     };
     if let Some((open_start, open_end, texts)) = asked {
-        let star = |open: bool| open.then_some(Piece::Any);
-        patterns.extend(texts.iter().map(|text| {
-            let chars = text.chars().map(Piece::char);
-            star(open_start).into_iter().chain(chars).chain(star(open_end)).collect()
-        }));
+        patterns.extend(texts.iter().map(|text| Piece::pattern(text, open_start, open_end)));
         return true;
     }
     if is_tool(node) {

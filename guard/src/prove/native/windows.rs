@@ -4,9 +4,10 @@
 //! any time may pass, and *any part* of it may be too old by then: which entries are how old is not kept. So it never
 //! rises without an effect, and whatever the ledger counts at any time is among what the model may count.
 
-use super::super::model::{InputKind, OWN};
+use super::super::model::InputKind;
 use super::super::term::{Id, Sort, Two, Value};
-use super::events::{Build, Next};
+use super::effects::Next;
+use super::events::Build;
 use super::names::{Names, Slot};
 use crate::cel::Expression;
 use crate::policy::{BoundRule, Policy};
@@ -167,7 +168,7 @@ impl Build<'_> {
                 self.model.assumed.push(CLOCK.to_owned());
             }
             let label = format!("state.{name}, what is left of it");
-            let (input, any) = self.model.input(label, slot.sort, InputKind::Named(OWN));
+            let (input, any) = self.model.input(label, slot.sort, InputKind::Own);
             let kept = self.model.read(slot.at);
             for at in 0..self.model.events.len() {
                 let Some(event) = self.model.events.get(at) else { continue };

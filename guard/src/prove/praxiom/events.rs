@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use num_bigint::BigInt;
-
 use super::super::model::{Event, EventKind, InputKind, Model};
 use super::super::term::{Id, Sort, Value};
 use super::lower::{Lowered, Names, lower};
@@ -12,9 +10,6 @@ use super::{Arguments, Compiled, Tool};
 use crate::praxiom::Praxiom;
 use crate::praxiom::machine::Action;
 use crate::praxiom::program::{Program, Step};
-
-/// Variables of which every combination is tried where an answer may change them: beyond it, one by one.
-const UNCERTAIN_MAX: usize = 6;
 
 /// What a property over the state alone reads.
 pub(super) fn of_states(model: &mut Model, program: &Program) -> Id {
@@ -33,7 +28,7 @@ fn condition(model: &mut Model, program: &Program, names: &Names) -> Id {
 }
 
 pub(super) struct Build<'b> {
-    model: &'b mut Model,
+    pub(super) model: &'b mut Model,
     policy: &'b Praxiom,
     upstream: Option<&'b str>,
     arguments: &'b Arguments,
@@ -41,9 +36,9 @@ pub(super) struct Build<'b> {
     /// For each property with an `after`: whether it was true of an allowed call.
     seen: Vec<Option<usize>>,
     /// For each variable that answers may change: the model's variable that says nobody knows it.
-    unknown: BTreeMap<usize, usize>,
+    pub(super) unknown: BTreeMap<usize, usize>,
     /// For each tool whose answers are looked at: how many of its calls are open, and which variables they may change.
-    open: Vec<(usize, BTreeSet<usize>)>,
+    pub(super) open: Vec<(usize, BTreeSet<usize>)>,
 }
 
 /// One call's inputs.
@@ -80,11 +75,7 @@ impl<'b> Build<'b> {
         for invariant in &policy.invariants {
             build.model.rule(&invariant.name);
         }
-        for (at, compiled) in compiled.iter().enumerate() {
-            let seen = compiled.after.is_some();
-            let seen = seen.then(|| build.model.own_variable(format!("seen#{at}"), Value::Bool(false)));
-            build.seen.push(seen);
-        }
+        build.seen = build.model.seen(compiled.iter().map(|compiled| compiled.after.is_some()));
         for (at, _) in policy.actions.iter().flat_map(|action| &action.on_result) {
             if !build.unknown.contains_key(at) {
                 let own = build.model.own_variable(format!("unknown#{at}"), Value::Bool(false));
@@ -99,22 +90,6 @@ impl<'b> Build<'b> {
             }
         }
         build
-    }
-
-    /// True whatever the variables are that nobody knows: what a property asks of such a one is not decided.
-    fn known(&mut self, mut term: Id) -> Id {
-        let unknown: Vec<(usize, usize)> = self.unknown.iter().map(|(at, own)| (*at, *own)).collect();
-        for (at, own) in unknown {
-            if self.sort_of(at) != Sort::Bool {
-                continue;
-            }
-            let (value, unknown) = (self.model.read(at), self.model.read(own));
-            let flip = self.model.terms.not(value);
-            let flipped = self.model.after(term, &[(at, flip)]);
-            let both = self.implied(vec![unknown], flipped);
-            term = self.model.terms.all([term, both]);
-        }
-        term
     }
 
     pub(super) fn events(mut self, tools: &[Tool]) {
@@ -144,10 +119,7 @@ impl<'b> Build<'b> {
         if changed.is_empty() {
             return None;
         }
-        let at = self.model.own_variable(format!("open {}", tool.name), Value::Int(BigInt::ZERO));
-        if let Some(variable) = self.model.variables.get_mut(at) {
-            variable.range = Some((BigInt::ZERO, BigInt::from(i64::MAX)));
-        }
+        let at = self.model.open_counter(&tool.name);
         self.open.push((at, changed));
         Some(at)
     }
@@ -231,7 +203,7 @@ impl<'b> Build<'b> {
         Lowered { value, decided }
     }
 
-    fn sort_of(&self, variable: usize) -> Sort {
+    pub(super) fn sort_of(&self, variable: usize) -> Sort {
         self.model.variables.get(variable).map_or(Sort::Bool, |variable| variable.sort)
     }
 
@@ -290,10 +262,11 @@ impl<'b> Build<'b> {
             }
         }
         if let Some(open) = open {
-            effects.push((open, self.counted(open, 1)));
+            effects.push((open, self.model.counted(open, 1)));
         }
         let mut event = Event {
             tool: tool.name.clone(),
+            shown: tool.shown.clone(),
             kind: EventKind::Call,
             inputs: Vec::new(),
             possible,
@@ -332,81 +305,6 @@ impl<'b> Build<'b> {
         policy.invariants.iter().map(|invariant| of_states(self.model, &invariant.program)).collect()
     }
 
-    fn counted(&mut self, open: usize, by: i32) -> Id {
-        let (count, by) = (self.model.read(open), self.model.terms.int(by));
-        self.model.terms.two(super::super::term::Two::Add, count, by)
-    }
-
-    /// What an answer may change, or a lost one may have, is not decided on: whatever such a variable is, the decision
-    /// and the effects are to be the same. Of variables that are no booleans nothing is asked, which allows more.
-    fn in_every_state(&mut self, holds: Id, effects: &[(usize, Id)], invariants: &[Id]) -> Vec<Id> {
-        let flipped: Vec<usize> =
-            self.unknown.keys().copied().filter(|at| self.sort_of(*at) == Sort::Bool).collect();
-        let combinations = if flipped.len() <= UNCERTAIN_MAX { 1_u32 << flipped.len() } else { 0 };
-        let single: Vec<Vec<usize>> = flipped.iter().map(|at| vec![*at]).collect();
-        let several = (1..combinations).map(|bits| {
-            let chosen = flipped.iter().enumerate().filter(|(at, _)| bits & (1 << at) != 0);
-            chosen.map(|(_, variable)| *variable).collect::<Vec<_>>()
-        });
-        let sets: Vec<Vec<usize>> = if combinations > 0 { several.collect() } else { single };
-        sets.iter().map(|set| self.where_flipped(set, holds, effects, invariants)).collect()
-    }
-
-    fn where_flipped(&mut self, set: &[usize], holds: Id, effects: &[(usize, Id)], invariants: &[Id]) -> Id {
-        let mut flips = Vec::with_capacity(set.len());
-        for at in set {
-            let value = self.model.read(*at);
-            flips.push((*at, self.model.terms.not(value)));
-        }
-        let mut same = vec![self.model.after(holds, &flips)];
-        for (_, effect) in effects {
-            let other = self.model.after(*effect, &flips);
-            same.push(self.model.terms.equal(*effect, other));
-        }
-        let same = self.model.terms.all(same);
-        let unknown: Vec<Id> = set.iter().map(|at| self.uncertain(*at)).collect();
-        let decision = self.implied(unknown, same);
-        // What this call assigns, an open one's answer may assign again; a lost one's never will.
-        let mut next: Vec<(usize, Id)> = effects.to_vec();
-        for (at, flip) in &flips {
-            match next.iter_mut().find(|(changed, _)| changed == at) {
-                Some((_, value)) => *value = self.model.terms.not(*value),
-                None => next.push((*at, *flip)),
-            }
-        }
-        let hold: Vec<Id> = invariants.iter().map(|invariant| self.model.after(*invariant, &next)).collect();
-        let hold = self.model.terms.all(hold);
-        let open: Vec<Id> = set.iter().map(|at| self.open_for(*at)).collect();
-        let invariant = self.implied(open, hold);
-        self.model.terms.all([decision, invariant])
-    }
-
-    fn implied(&mut self, all: Vec<Id>, then: Id) -> Id {
-        let all = self.model.terms.all(all);
-        let not = self.model.terms.not(all);
-        self.model.terms.any([not, then])
-    }
-
-    /// Whether an open call may change a variable.
-    fn open_for(&mut self, at: usize) -> Id {
-        let open: Vec<usize> =
-            self.open.iter().filter(|(_, changed)| changed.contains(&at)).map(|(open, _)| *open).collect();
-        let any: Vec<Id> = open.into_iter().map(|open| self.is_open(open)).collect();
-        self.model.terms.any(any)
-    }
-
-    /// Whether an open call may change a variable, or a lost one may have.
-    fn uncertain(&mut self, at: usize) -> Id {
-        let open = self.open_for(at);
-        let unknown = self.unknown.get(&at).copied().map(|unknown| self.model.read(unknown));
-        self.model.terms.any(std::iter::once(open).chain(unknown))
-    }
-
-    fn is_open(&mut self, open: usize) -> Id {
-        let (zero, count) = (self.model.terms.int(0), self.model.read(open));
-        self.model.terms.less(zero, count)
-    }
-
     fn answer(&mut self, tool: &Tool, open: usize) {
         let Some(mut bound) = self.bind(tool) else { return };
         let result = self.input(&mut bound.inputs, "result", Sort::Text, InputKind::Named("result"));
@@ -417,7 +315,7 @@ impl<'b> Build<'b> {
         for (at, lowered) in assigned {
             self.settle(&mut effects, at, lowered, &mut bound.inputs);
         }
-        self.ended(tool, EventKind::Answer, open, effects, bound);
+        self.model.ended((&tool.name, &tool.shown), EventKind::Answer, open, (effects, bound.inputs));
     }
 
     /// Nobody saw the answer: what it would not have changed, whatever it said, is still known.
@@ -433,7 +331,7 @@ impl<'b> Build<'b> {
             let lowered = Lowered { value: old, decided: known };
             self.settle(&mut effects, at, lowered, &mut bound.inputs);
         }
-        self.ended(tool, EventKind::Lost, open, effects, bound);
+        self.model.ended((&tool.name, &tool.shown), EventKind::Lost, open, (effects, bound.inputs));
     }
 
     /// A variable after an answer: the value where it is decided, else any, and nobody knows it.
@@ -449,7 +347,7 @@ impl<'b> Build<'b> {
             _ => {
                 let label =
                     self.model.variables.get(at).map(|variable| variable.name.clone()).unwrap_or_default();
-                let any = self.input(inputs, &label, self.sort_of(at), InputKind::Named("unknown"));
+                let any = self.input(inputs, &label, self.sort_of(at), InputKind::Own);
                 self.model.terms.choose(lowered.decided, lowered.value, any)
             }
         };
@@ -457,27 +355,6 @@ impl<'b> Build<'b> {
         if let Some(unknown) = self.unknown.get(&at).copied() {
             effects.push((unknown, self.model.terms.not(lowered.decided)));
         }
-    }
-
-    fn ended(
-        &mut self,
-        tool: &Tool,
-        kind: EventKind,
-        open: usize,
-        mut effects: Vec<(usize, Id)>,
-        bound: Bound,
-    ) {
-        effects.push((open, self.counted(open, -1)));
-        let possible = self.is_open(open);
-        let tool = tool.name.clone();
-        self.model.events.push(Event {
-            tool,
-            kind,
-            inputs: bound.inputs,
-            possible,
-            effects,
-            watched: Vec::new(),
-        });
     }
 
     /// An answer is taken to be of a call with any arguments.

@@ -4,7 +4,7 @@ use super::super::counter::Moment;
 use super::super::model::{EventKind, InputKind, Model};
 use super::super::term::Value;
 use super::super::{Asked, Played, Step};
-use super::{Arguments, arguments, compiled};
+use super::{Arguments, Compiled, arguments, compiled};
 use crate::json::{self, Document, Limits};
 use crate::praxiom::program::{Env, Program, Truth};
 use crate::praxiom::value::{Kept, Text, Value as Known};
@@ -27,11 +27,17 @@ pub fn replay(
     asked: &Asked,
     moments: &[Moment],
 ) -> Played {
+    let prepared = arguments(policy).and_then(|known| Ok((compiled(policy, asked, &known)?, known)));
+    let (compiled, known) = match prepared {
+        Ok(prepared) => prepared,
+        Err(why) => return Played { steps: Vec::new(), differs: Some(why.to_string()) },
+    };
     let mut play = Play {
         policy,
         upstream,
         model,
-        known: arguments(policy).unwrap_or_default(),
+        compiled,
+        known,
         state: policy.initial(),
         open: Vec::new(),
         has_seen: asked.after.is_none(),
@@ -53,6 +59,7 @@ struct Play<'p> {
     /// The server's name, where it is known.
     upstream: Option<&'p str>,
     model: &'p Model,
+    compiled: Compiled,
     known: Arguments,
     state: State,
     open: Vec<Made>,
@@ -154,14 +161,13 @@ impl Play<'_> {
 
     /// The property on the state and the call as they are.
     fn watch(&mut self, asked: &Asked, made: &Made, is_last: bool) -> Result<(), String> {
-        let compiled = compiled(self.policy, asked, &self.known).map_err(|why| why.to_string())?;
-        if compiled.is_of_states {
+        if self.compiled.is_of_states {
             return Ok(());
         }
-        if is_last && !(self.has_seen && self.is_true(&compiled.never, made)?) {
+        if is_last && !(self.has_seen && self.is_true(&self.compiled.never, made)?) {
             return Err(format!("the last call does not meet `{}`", asked.never));
         }
-        if let Some(after) = &compiled.after {
+        if let Some(after) = &self.compiled.after {
             self.has_seen |= self.is_true(after, made)?;
         }
         Ok(())
@@ -199,8 +205,7 @@ impl Play<'_> {
     }
 
     fn is_broken_at_end(&self, asked: &Asked) -> Result<(), String> {
-        let compiled = compiled(self.policy, asked, &self.known).map_err(|why| why.to_string())?;
-        if !compiled.is_of_states {
+        if !self.compiled.is_of_states {
             return Ok(());
         }
         let unread = Known::Str(Text::Borrowed(""));
@@ -213,7 +218,7 @@ impl Play<'_> {
             upstream: "",
             result: unread,
         };
-        match compiled.never.truth(&env) {
+        match self.compiled.never.truth(&env) {
             Truth::True => Ok(()),
             _ => Err(format!("the state at the end does not meet `{}`", asked.never)),
         }

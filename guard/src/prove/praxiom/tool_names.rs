@@ -53,11 +53,6 @@ fn asked(program: &Program, step: &Step, patterns: &mut Vec<Vec<Piece>>) -> bool
         Step::Matches(a, list) if is_tool(a) => (true, true, list.items.iter().map(String::as_str).collect()),
         step => return !step.reads().iter().any(is_tool),
     };
-    patterns.extend(found.into_iter().map(|text| pattern(text, open_start, open_end)));
+    patterns.extend(found.into_iter().map(|text| Piece::pattern(text, open_start, open_end)));
     true
-}
-
-fn pattern(text: &str, open_start: bool, open_end: bool) -> Vec<Piece> {
-    let star = |open: bool| open.then_some(Piece::Any);
-    star(open_start).into_iter().chain(text.chars().map(Piece::char)).chain(star(open_end)).collect()
 }

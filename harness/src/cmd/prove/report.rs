@@ -122,7 +122,7 @@ impl Report<'_> {
             Some(EventKind::Restart) => "restart",
             _ => "call",
         };
-        (kind, event.map_or("", |event| event.tool.as_str()))
+        (kind, event.map_or("", |event| event.shown.as_str()))
     }
 
     fn sum(&self) -> String {
