@@ -146,6 +146,21 @@ impl Past {
         kept.rows_from((name, scope(is_stores)), text).map_err(|why| why.to_string())
     }
 
+    /// What a new session finds of it: these variables, which are the store's.
+    ///
+    /// # Errors
+    /// What was written cannot be read.
+    pub(crate) fn of_store<'v>(self, variables: impl Iterator<Item = &'v Variable>) -> Result<Past, String> {
+        let mut next = Past::default();
+        if let Remembered::Native(kept) = self.remembered {
+            let mut kept = kept.unfiled();
+            for variable in variables.filter(|variable| variable.scope == Scope::Store) {
+                next.set_part(&part(&mut kept, variable))?;
+            }
+        }
+        Ok(next)
+    }
+
     /// Takes over what another process wrote, with the rows that were to be read ([`Past::rows_from`]).
     ///
     /// # Errors

@@ -17,10 +17,10 @@ use crate::cel::{Budget, Expression};
 use crate::check::env::CallEnv;
 use crate::decision::{Decision, Outcome};
 use crate::json::Document;
-use crate::ledger::{Ended, Part, Past, Said, Settled, Snapshot};
+use crate::ledger::{Ended, Past, Said, Settled, Snapshot};
 use crate::policy::Bound;
 use crate::session::Session;
-use crate::state::{Scope, View};
+use crate::state::View;
 use crate::world::Instant;
 use crate::{Call, Guard};
 
@@ -216,15 +216,8 @@ impl<'p> Play<'p> {
             self.past.settle(sequence, &Ended { how: Settled::Lost, answer: None });
             self.left.push(tool);
         }
-        let mut next = Past::default();
-        if let Some(kept) = Snapshot::replayed(&self.past, false).kept() {
-            let variables = self.of.guard.policy().machine().variables().iter();
-            for variable in variables.filter(|variable| variable.scope == Scope::Store) {
-                let (name, text) = (variable.name.to_string(), kept.part(&variable.name));
-                next.set_part(&Part { name, is_stores: true, text })?;
-            }
-        }
-        self.past = next;
+        let variables = self.of.guard.policy().machine().variables().iter().map(|variable| &**variable);
+        self.past = std::mem::take(&mut self.past).of_store(variables)?;
         self.session = Session::new(self.of.guard.policy().window());
         Ok(())
     }

@@ -39,6 +39,11 @@ impl Kept {
         (text, filed.map_or(Rows::None, |_| Rows::All(Vec::new())))
     }
 
+    /// The same, of which no store has any rows: its parts are whole.
+    pub(crate) fn unfiled(self) -> Kept {
+        Kept { filed: std::collections::BTreeMap::new(), ..self }
+    }
+
     /// The first of the rows to be read for what another process wrote; nothing where it has none.
     pub(crate) fn rows_from(
         &self,
