@@ -14,7 +14,8 @@
 //!
 //! On one core: prose, records and log lines 400 MB/s, a text of nothing but words of rules 37 MB/s (`benches/detect.rs`).
 //! Real files are 70 to 140 MB/s: their sentences are read again without their markup or their foreign characters, and
-//! their words are less alike. An expression is compiled when a sentence first needs it, about a millisecond each.
+//! their words are less alike. An expression is compiled when a sentence first needs it: two or three milliseconds each,
+//! the most for those of Russian.
 //!
 //! # Limits
 //!
