@@ -397,7 +397,7 @@ rules:
     rig.run("work", r#"{"n":4}"#);
     let before = rig.state();
     let made = rig.call_if("work", "{}", |_| true);
-    assert!(rig.state().contains("unknown"), "{}", rig.state());
+    assert!(rig.state().contains("unclear"), "{}", rig.state());
     rig.failed(&made, "no");
     assert_eq!(rig.state(), before);
 }

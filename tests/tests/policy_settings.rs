@@ -372,7 +372,7 @@ fn a_broken_policy_is_shown_with_its_place_and_nothing_starts() {
     let text = said(&output);
     assert_eq!(output.status.code(), Some(78), "{text}");
     for part in [
-        &*format!("{name}:2:1: error:"),
+        &*format!("framegate: error: {name}:2:1: unknown key"),
         "^^^^^^",
         "did you mean `default`?",
         &*format!("{name}:5:"),
