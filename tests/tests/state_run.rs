@@ -188,3 +188,24 @@ fn a_session_s_state_ends_with_it() {
     let (code, text) = said(&["verify"], &folder.path().join("record.db"));
     assert_eq!(code, Some(0), "{text}");
 }
+
+#[test]
+fn explain_does_not_tell_of_a_refused_call_as_if_it_had_changed_the_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let (policy, session) = (folder.path().join("p.yaml"), folder.path().join("session.jsonl"));
+    let rule = "rules:\n  - { name: big, tools: [pay], that: args.amount < 9, otherwise: ask, because: That is much. }\n";
+    let (head, _) = POLICY.split_once("rules:\n").unwrap();
+    std::fs::write(&policy, format!("{head}{rule}")).unwrap();
+    let wipe = r#"{"call":{"name":"wipe","arguments":{}}}"#;
+    let pay = r#"{"call":{"name":"pay","arguments":{"amount":9}}}"#;
+    std::fs::write(&session, [wipe, wipe, pay].join("\n")).unwrap();
+    let (code, told) = said(&["explain", "--policy", policy.to_str().unwrap()], &session);
+    assert_eq!(code, Some(0), "{told}");
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("  state:")).collect();
+    let expected = [
+        "  state: `limit_wipe` from 0 to 1",
+        "  state: `limit_wipe` stays 1, and would be 2",
+        "  state: `budget_pay` from 0 to 9, if it is allowed",
+    ];
+    assert_eq!(lines, expected, "{told}");
+}

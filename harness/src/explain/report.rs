@@ -85,12 +85,16 @@ impl Decided {
         noted.get("after").cloned()
     }
 
-    /// What changes, a variable a line; what a denied call would change as well.
+    /// What changes, a variable a line; and what would, of a call that is not allowed.
     fn changes(&self) -> Vec<String> {
         let Some(noted) = &self.decision.state else { return Vec::new() };
         let mut lines: Vec<String> = noted
             .changes()
-            .map(|(name, before, after)| format!("  state: `{name}` from {before} to {after}"))
+            .map(|(name, before, after)| match self.decision.outcome {
+                Outcome::Allow => format!("  state: `{name}` from {before} to {after}"),
+                Outcome::Ask => format!("  state: `{name}` from {before} to {after}, if it is allowed"),
+                Outcome::Deny => format!("  state: `{name}` stays {before}, and would be {after}"),
+            })
             .collect();
         let then = self.answered().and_then(|then| framegate_guard::state::decode(&then.to_string()).ok());
         for (name, belief) in then.iter().flatten() {
