@@ -78,7 +78,7 @@ fn two_calls_at_once_do_not_slip_past_each_other() {
     assert_eq!(decision(&answers[1])["outcome"], "deny", "{}", answers[1]);
     let refused = text(&answers[1]);
     assert!(
-        refused.contains("`wipe` may be called 1 times within 1 hour. (`state.limit_wipe` is 1)"),
+        refused.contains("`wipe` may be called once within 1 hour. (`state.limit_wipe` is 1)"),
         "{refused}"
     );
     assert!(refused.contains("Some of it counts no more from "), "{refused}");

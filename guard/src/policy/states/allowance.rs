@@ -96,6 +96,7 @@ impl Allowance {
             Per::Micros(per_us) => format!("within {}", span(per_us)),
         };
         match &self.of {
+            None if self.max == Decimal::from(1) => format!("`{}` may be called once {per}.", self.tools),
             None => format!("`{}` may be called {} times {per}.", self.tools, self.max),
             Some(of) => {
                 format!("`{}` of `{}` may come to {} {per}.", of.text.trim(), self.tools, self.max)
