@@ -32,7 +32,7 @@ use crate::json::{Kind, Value};
 
 pub use block::text_of;
 pub use conversation::{Conversation, Span};
-pub use outcome::{says_error, structured, tool_result};
+pub use outcome::{says_error, structured, task_outcome, tool_result};
 pub use result::result_text;
 pub use said::{as_written, heard_error, heard_text};
 

@@ -21,11 +21,17 @@ struct Task<'a> {
     result: Option<&'a RawValue>,
 }
 
+/// What stands in a `result` that is a task which has ended.
+#[must_use]
+pub fn task_outcome(result: &str) -> Option<&str> {
+    let task: Task<'_> = serde_json::from_str(result).ok()?;
+    task.id.and(task.result).map(RawValue::get)
+}
+
 /// The tool's result that a `result` is, or that stands in it where that is a task which has ended.
 #[must_use]
 pub fn tool_result(result: &str) -> &str {
-    let task: Option<Task<'_>> = serde_json::from_str(result).ok();
-    task.and_then(|task| task.id.and(task.result)).map_or(result, RawValue::get)
+    task_outcome(result).unwrap_or(result)
 }
 
 /// Whether a `result` says that its call failed, wherever in it that stands.

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::outcome::task_outcome;
 use super::result_text;
 use crate::json::{Document, Kind, Limits};
 
@@ -20,24 +21,13 @@ struct ToolResult<'a> {
     _is_error: Option<bool>,
 }
 
-/// A task with its outcome inside (2026-07-28).
-#[derive(Deserialize)]
-struct Task<'a> {
-    #[serde(rename = "taskId")]
-    id: Option<String>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-}
-
 /// All that a `result` of `tools/call` says, as a session hears it: a function of its JSON text alone, so that it can
 /// be computed again from a record. Where it cannot be read for certain it is all that is written there, or a rule
 /// over it would hold for want of text.
 #[must_use]
 pub fn heard_text(result: &str) -> String {
-    let task = serde_json::from_str::<Task<'_>>(result).ok();
-    let outcome = task.and_then(|task| task.id.and(task.result)).map(RawValue::get);
     // Both, as whoever shows it may show either.
-    lines([Some(result), outcome].into_iter().flatten().map(said))
+    lines([Some(result), task_outcome(result)].into_iter().flatten().map(said))
 }
 
 /// All that a JSON-RPC error says: its message, and every name and text of its data.

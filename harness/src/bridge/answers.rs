@@ -427,7 +427,7 @@ impl Inner {
 /// The requests inside a result, under whatever some reader takes for `inputRequests`.
 fn input_requests(result: &RawValue) -> Result<Vec<Document>, String> {
     let mut found = Vec::new();
-    for asked in members_asked(result)? {
+    for asked in members_asked(result.get())? {
         let Members(asked) = serde_json::from_str(asked.get()).map_err(|why| why.to_string())?;
         for (_, request) in asked {
             let text = Bytes::copy_from_slice(request.get().as_bytes());
@@ -438,15 +438,15 @@ fn input_requests(result: &RawValue) -> Result<Vec<Document>, String> {
 }
 
 /// The same as they are written. What cannot be read has none: it is heard as a whole.
-pub(super) fn asked_in(result: &RawValue) -> impl Iterator<Item = &str> {
+pub(super) fn asked_in(result: &str) -> impl Iterator<Item = &str> {
     members_asked(result).unwrap_or_default().into_iter().map(RawValue::get)
 }
 
-fn members_asked(result: &RawValue) -> Result<Vec<&RawValue>, String> {
-    if !result.get().starts_with('{') {
+fn members_asked(result: &str) -> Result<Vec<&RawValue>, String> {
+    if !result.starts_with('{') {
         return Ok(Vec::new());
     }
-    let Members(members) = serde_json::from_str(result.get()).map_err(|why| why.to_string())?;
+    let Members(members) = serde_json::from_str(result).map_err(|why| why.to_string())?;
     let asked =
         members.into_iter().filter(|(key, value)| fold(key) == "inputrequests" && value.get() != "null");
     Ok(asked.map(|(_, value)| value).collect())
@@ -530,12 +530,6 @@ impl<'a> Answer<'a> {
     pub(super) fn read(body: &'a [u8]) -> Option<Answer<'a>> {
         serde_json::from_slice(body).ok()
     }
-}
-
-/// The tool's result inside a task that has ended (2026-07-28).
-pub(super) fn task_outcome(result: &RawValue) -> Option<&RawValue> {
-    let task = serde_json::from_str::<TaskHandle<'_>>(result.get()).ok()?;
-    task.id.and(task.result)
 }
 
 /// A tool's result as it is written, also inside a task that has ended; nothing for an error.

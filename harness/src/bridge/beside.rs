@@ -10,13 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use framegate_guard::json::{Document, Limits, Value};
 use framegate_guard::ledger::Shared;
-use framegate_guard::messages::Role;
-use framegate_guard::messages::as_written;
+use framegate_guard::messages::{Role, as_written, task_outcome};
 use framegate_guard::session::{Origin, OutputKind};
 use framegate_guard::store::event::{Event, HeardRecord};
 use framegate_pump::{Frame, Request};
 
-use super::answers::{Answer, asked_in, task_outcome};
+use super::answers::{Answer, asked_in};
 use super::hearing::{all_of, shared_part, text_of};
 use super::shared::Inner;
 
@@ -186,8 +185,8 @@ pub(super) fn questions(frame: &Frame) -> String {
     let Some(result) = Answer::read(frame.body()).and_then(|answer| answer.result) else {
         return String::new();
     };
-    let inside = task_outcome(result);
-    let asked = [Some(result), inside].into_iter().flatten().flat_map(asked_in);
+    let result = result.get();
+    let asked = [Some(result), task_outcome(result)].into_iter().flatten().flat_map(asked_in);
     asked.map(all_of).collect::<Vec<_>>().join("\n")
 }
 
