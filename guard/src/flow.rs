@@ -69,6 +69,7 @@ pub use fuzz::fuzz;
 pub(crate) use reason::lost;
 pub(crate) use region::around;
 pub use words::Index;
+pub(crate) use words::squeezed;
 
 /// Comparisons for one call.
 pub const STEPS_MAX: u64 = 4_000_000;

@@ -48,6 +48,7 @@ mod outcome;
 mod property;
 mod schema;
 mod secret;
+mod typed;
 mod why;
 mod words;
 
@@ -56,6 +57,7 @@ pub use missing::{Lack, Lacking, missing, only_missing};
 pub use outcome::{Outcome, question};
 pub use schema::{FIELDS_MAX, FORM_BYTES_MAX, Form, Revision};
 pub use secret::{MARKER_CHARS_MAX, Secrets};
+pub use typed::typed;
 pub use why::{CHOICES_MAX, Unaskable, Why};
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ mod states;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -156,6 +157,8 @@ struct Inner {
     language: String,
     limits: CallLimits,
     window: crate::session::Window,
+    /// Where it says that answers to the server's questions count.
+    answers: Option<Range<usize>>,
     facts: BTreeMap<String, Fact>,
     lists: Arc<crate::json::Document>,
     definitions: Vec<Arc<Definition>>,
@@ -297,6 +300,12 @@ impl Policy {
     #[must_use]
     pub fn window(&self) -> crate::session::Window {
         self.0.window
+    }
+
+    /// `context.answers`: what the user answers to a question of the server's may ground a value.
+    #[must_use]
+    pub fn hears_answers(&self) -> bool {
+        self.0.answers.is_some()
     }
 
     /// Whether any tool's decision depends on what tools said, by the options about where values come from.

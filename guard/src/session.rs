@@ -12,6 +12,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
+
 use crate::messages::{Conversation, Message, Role};
 use crate::proposal::CallKey;
 
@@ -169,6 +171,14 @@ impl Session {
         self.keep(Some(Role::User), Some(Origin::new(OutputKind::Form, tool)), text);
     }
 
+    /// Adds what the user wrote in answer to a question of the server's. It may ground a value as what is written into a
+    /// form does, but for one that stands in the question. `question`: its names and texts as a JSON value; where that
+    /// cannot be read the answer supports nothing.
+    pub fn answered(&mut self, name: &str, text: String, question: Bytes) {
+        let origin = Origin::new(OutputKind::Answer, name).called_with(question);
+        self.keep(Some(Role::User), Some(origin), text);
+    }
+
     fn keep(&mut self, role: Option<Role>, origin: Option<Origin>, text: String) {
         self.heard += 1;
         self.knows_user |= role == Some(Role::User) && origin.is_none();
@@ -246,9 +256,9 @@ impl Session {
         unprepared.chain(self.left.unprepared(to)).map(Kept::said_bytes).sum()
     }
 
-    /// What was said, without what was written into forms, oldest first.
+    /// What was said, without what was written into forms and answers, oldest first.
     pub fn spoken(&self) -> impl Iterator<Item = &Kept> {
-        self.kept.iter().filter(|kept| kept.origin().is_none_or(|origin| origin.kind != OutputKind::Form))
+        self.kept.iter().filter(|kept| kept.origin().is_none_or(|origin| !origin.kind.is_typed()))
     }
 
     /// What rules read as `conversation` and `user_request`.
@@ -361,6 +371,26 @@ mod tests {
             .map(|value| kept.find(&Sought::new(&Matcher::default(), value)).len())
             .collect();
         assert_eq!(found, [0, 0, 1]);
+    }
+
+    #[test]
+    fn what_stands_in_the_question_is_not_what_the_user_answered() {
+        let found = |question: &'static str, typed: &str, value: &str| {
+            let mut session = Session::default();
+            session.answered("ask", typed.to_owned(), question.into());
+            assert!(!session.knows_user() && session.conversation().text().is_empty());
+            let value = Document::read(serde_json::Value::from(value).to_string().into(), &Limits::default());
+            let (kept, value) = (session.last().unwrap(), value.unwrap());
+            !kept.is_asked_for(value.root())
+                && !kept.find(&Sought::new(&Matcher::default(), value.root())).is_empty()
+        };
+        assert!(found(r#""Which account?""#, "DE89 3704", "DE89"));
+        assert!(!found(r#""Which account?""#, "DE89", "DE88"), "nobody typed it");
+        assert!(!found(r#""Not 5?""#, "5", "5") && found(r#""Not 55?""#, "5", "5"));
+        assert!(!found(r#""Type D-E-8-9.3704""#, "DE893704", "DE893704"));
+        // At the length from which it is looked for however it is spelled, and one below.
+        assert!(!found(r#""a b c d e""#, "abcde", "abcde") && found(r#""a b c d""#, "abcd", "abcd"));
+        assert!(!found("", "DE89", "DE89") && !found("{", "DE89", "DE89"), "a question that nobody can read");
     }
 
     #[test]

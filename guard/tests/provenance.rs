@@ -23,7 +23,13 @@ fn read(text: &str) -> Document {
 }
 
 fn guard(options: &str) -> Guard {
-    let text = format!("framegate: 1\nfacts: {{ known: {{ type: map }} }}\ntools: {{ pay: {options} }}\n");
+    guard_with("", options)
+}
+
+/// `more`: further keys of the policy, a line each.
+fn guard_with(more: &str, options: &str) -> Guard {
+    let text =
+        format!("framegate: 1\nfacts: {{ known: {{ type: map }} }}\n{more}tools: {{ pay: {options} }}\n");
     let policy = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err("none".into())).unwrap().policy;
     let definition = format!(r#"{{"name":"pay","inputSchema":{SCHEMA}}}"#);
     let known = BTreeMap::from([("known".to_owned(), read(r#"{"I-7":["the red lamp","lamp 7"]}"#))]);
@@ -320,9 +326,17 @@ fn a_matcher_in_rust_stands_in_for_that_of_the_policy() {
         Ground { from: From { user: true, tool: false, system: false, facts: false }, ..Ground::default() };
     let lower = RustMatcher { ground: of_user, ..lower.unwrap() };
     let guard = guard("{ ground: [to] }").with_matcher(lower.clone()).unwrap();
-    assert!(guard.with_matcher(lower).is_err(), "the name is taken");
+    assert!(guard.with_matcher(lower.clone()).is_err(), "the name is taken");
     assert_eq!(said(&guard, &session(&["user: pay KIM"]), r#"{"to":"kim"}"#), "allow: ");
     assert!(said(&guard, &session(&["user: pay it", "fetch> KIM"]), r#"{"to":"kim"}"#).starts_with("deny"));
+    // What is only said back is found by the same matcher.
+    let of_tool = RustMatcher { ground: Ground::default(), ..lower };
+    let guard = self::guard("{ ground: [to] }").with_matcher(of_tool).unwrap();
+    for (arguments, expected) in [(r#"{"q":"say KIM"}"#, "deny"), (r#"{"q":"say kim"}"#, "allow")] {
+        let mut session = session(&["user: pay it"]);
+        session.output(Origin::tool("echo").called_with(arguments.into()), "KIM".into());
+        assert!(said(&guard, &session, r#"{"to":"kim"}"#).starts_with(expected), "{arguments}");
+    }
     let panics = RustMatcher::new("panics", [], "to", |_, _| panic!("no")).unwrap();
     let guard = self::guard("{}").with_matcher(panics).unwrap();
     assert_eq!(said(&guard, &session(&["user: x"]), r#"{"to":"x"}"#), "ask: the matcher `panics` panicked");
@@ -418,6 +432,25 @@ fn a_form_grounds_a_value_and_neither_confirms_nor_asks() {
     assert!(failed("{ ground: { to: { from: [user] } } }").is_empty());
     assert_eq!(failed("{ confirm: true }"), ["user_confirmed"]);
     assert_eq!(failed("{ require_request: pay }"), ["user_asked_to_pay"]);
+}
+
+#[test]
+fn an_answer_to_the_server_counts_under_a_policy_that_says_so_and_under_no_other() {
+    let mut session = Session::default().knowing_user(true);
+    session.push(Some(Role::Assistant), "Shall I pay 5 to Z-9?".into());
+    session.answered("ask", "yes, please pay 5 to Z-9, not Q-1".into(), r#""Is it Q-1?""#.into());
+    let failed = |context: &str, options: &str, to: &str| {
+        let guard = guard_with(context, options);
+        let decision = decide(&guard, &session, &format!(r#"{{"to":"{to}","amount":5}}"#));
+        decision.failed().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (on, ground) = ("context: { answers: true }\n", "{ ground: { to: { from: [user] } } }");
+    assert!(failed(on, ground, "Z-9").is_empty());
+    assert_eq!(failed(on, ground, "Q-1"), ["arguments_grounded"]);
+    assert_eq!(failed("context: { answers: false }\n", ground, "Z-9"), ["arguments_grounded"]);
+    assert_eq!(failed("", ground, "Z-9"), ["arguments_grounded"]);
+    assert_eq!(failed(on, "{ confirm: true }", "Z-9"), ["user_confirmed"]);
+    assert_eq!(failed(on, "{ require_request: pay }", "Z-9"), ["user_asked_to_pay"]);
 }
 
 #[test]

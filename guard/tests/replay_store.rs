@@ -95,21 +95,47 @@ impl Recorded {
     fn say(&mut self, role: Role, text: &str) {
         self.session.push(Some(role), text.to_owned());
         let (number, text) = (self.session.heard(), Bytes::copy_from_slice(text.as_bytes()));
-        self.event(&Event::Heard(HeardRecord { number, role: Some(role), origin: None, text }));
+        self.event(&Event::Heard(HeardRecord {
+            number,
+            role: Some(role),
+            origin: None,
+            text,
+            question: None,
+        }));
     }
 
     fn fill_in(&mut self, tool: &str, text: &str) {
         self.session.filled_in(tool, text.to_owned());
         let (number, text) = (self.session.heard(), Bytes::copy_from_slice(text.as_bytes()));
         let origin = Some((OutputKind::Form, tool.to_owned()));
-        self.event(&Event::Heard(HeardRecord { number, role: Some(Role::User), origin, text }));
+        self.event(&Event::Heard(HeardRecord {
+            number,
+            role: Some(Role::User),
+            origin,
+            text,
+            question: None,
+        }));
+    }
+
+    fn answer_to(&mut self, question: &str, text: &str) {
+        let question = Bytes::from(serde_json::Value::from(question).to_string());
+        self.session.answered("ask", text.to_owned(), question.clone());
+        let (number, text) = (self.session.heard(), Bytes::copy_from_slice(text.as_bytes()));
+        let (role, origin) = (Some(Role::User), Some((OutputKind::Answer, "ask".to_owned())));
+        self.event(&Event::Heard(HeardRecord { number, role, origin, text, question: Some(question) }));
     }
 
     fn resource(&mut self, address: &str, text: &str) {
         self.session.output(Origin::new(OutputKind::Resource, address), text.to_owned());
         let (number, text) = (self.session.heard(), Bytes::copy_from_slice(text.as_bytes()));
         let origin = Some((OutputKind::Resource, address.to_owned()));
-        self.event(&Event::Heard(HeardRecord { number, role: Some(Role::Tool), origin, text }));
+        self.event(&Event::Heard(HeardRecord {
+            number,
+            role: Some(Role::Tool),
+            origin,
+            text,
+            question: None,
+        }));
     }
 
     /// Decides and records; the step, and what was decided.
@@ -211,6 +237,11 @@ fn what_was_heard_is_heard_again() {
     recorded.fill_in("pay", "to: B-2");
     let filled = recorded.call("pay", r#"{"to":"B-2"}"#);
     assert!(failed(&filled).is_empty() && filled.1.reasons().count() == 1, "{:?}", filled.1.findings);
+    // What they answered is, too, but for what they were told to answer.
+    recorded.answer_to("C-3, or which one?", "D-4, C-3");
+    assert!(failed(&recorded.call("pay", r#"{"to":"D-4"}"#)).is_empty());
+    let told = recorded.call("pay", r#"{"to":"C-3"}"#);
+    assert!(told.1.reasons().count() > filled.1.reasons().count(), "{:?}", told.1.findings);
     recorded.say(Role::User, "Please pay A-1.");
     let pay = recorded.call("pay", r#"{"to":"A-1"}"#);
     assert_eq!(pay.1.reasons().count(), 0);

@@ -1,5 +1,6 @@
 //! All tests with real processes in one program. With a program for each file everything was linked forty times, and a disk filled up.
 
+mod answers;
 mod ask_legacy;
 mod ask_modern;
 mod ask_shared;

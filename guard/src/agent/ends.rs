@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Agent, RecordError, Stage};
 use crate::decision::{Decision, Outcome};
+use crate::form::typed;
 use crate::guard::Call;
 use crate::json::{Document, Limits, Value};
 use crate::ledger::{Ended, Receipt, Said, Settled, Snapshot, Step};
@@ -50,6 +51,18 @@ impl Agent {
     /// document that stands in a user's message is not the user's words.
     pub fn add_message(&mut self, message: Value<'_>) {
         messages::read_one(message).into_iter().for_each(|message| self.session.add(message));
+    }
+
+    /// The user answered a question that somebody else asked: `question` as MCP's `elicitation/create` has it (`message`,
+    /// `requestedSchema`), `content` what was typed, by field. Where the policy says `context: { answers: true }`, a value
+    /// typed there may be grounded by it, but none that stands in the question; without that it counts for nothing.
+    pub fn add_answer(&mut self, question: Value<'_>, content: Value<'_>) {
+        let form = question.get("requestedSchema");
+        let text = form.map(|form| typed(content, form, Some(question), "")).unwrap_or_default();
+        if !text.is_empty() {
+            let asked = serde_json::Value::from(messages::result_text(None, Some(question)));
+            self.session.answered("the user", text, asked.to_string().into());
+        }
     }
 
     /// What came of a call, with the call's own arguments: what only comes back of them supports no value.

@@ -68,7 +68,7 @@ pub(crate) fn trail<'a>(env: &CallEnv<'a>, options: &Provenance, matchers: &'a [
         return trail;
     }
     let tainted = tainted(env.session, options);
-    let users = Users::of(env.session);
+    let users = Users::of(env);
     for (sought, ground, matcher) in all {
         for named in sought {
             if trail.values.len() == VALUES_MAX {
@@ -145,12 +145,19 @@ fn is_default(env: &CallEnv<'_>, name: &str, named: &Named<'_>) -> bool {
     named.value.as_str() == Some("") && env.schema.and_then(property) == Some(true)
 }
 
+/// What is in the window, for this policy: another one may have let answers to the server's questions count.
+fn heard<'a>(env: &CallEnv<'a>) -> impl DoubleEndedIterator<Item = &'a Kept> {
+    let is_answer = |kept: &&Kept| kept.origin().is_some_and(|origin| origin.kind == OutputKind::Answer);
+    let hears_answers = env.policy.hears_answers();
+    env.session.messages().filter(move |kept| hears_answers || !is_answer(kept))
+}
+
 /// Which of the user's messages is the last but how many.
 struct Users(Vec<u64>);
 
 impl Users {
-    fn of(session: &Session) -> Users {
-        let theirs = session.messages().rev().filter(|kept| kept.role() == Some(Role::User));
+    fn of(env: &CallEnv<'_>) -> Users {
+        let theirs = heard(env).rev().filter(|kept| kept.role() == Some(Role::User));
         Users(theirs.map(Kept::number).collect())
     }
 
@@ -186,7 +193,7 @@ impl<'a> Look<'a, '_> {
         }
         let since = self.users.since(self.ground.last);
         let sought = Sought::new(&self.ground.matcher, traced.named.value);
-        for kept in self.env.session.messages() {
+        for kept in heard(self.env) {
             let Some(role) = kept.role() else { continue };
             let is_servers = kept
                 .origin()
@@ -229,22 +236,39 @@ impl<'a> Look<'a, '_> {
     }
 
     fn places(&self, kept: &Kept, sought: &Sought, traced: &mut Traced<'a>) -> Vec<Range<usize>> {
-        if traced.is_blank {
+        if traced.is_blank || kept.is_asked_for(traced.named.value) {
             return Vec::new();
         }
-        let text = kept.text();
-        let found = match (self.matcher, &self.ground.program) {
-            (None, None) => return kept.find(sought),
-            (Some(matcher), _) => {
-                let panicked = || format!("the matcher `{}` panicked", matcher.name);
-                matcher.find(text, traced.named.value).ok_or_else(panicked)
-            }
-            (None, Some(program)) => self.asked(program, text, &traced.named),
-        };
-        found.unwrap_or_else(|why| {
+        if self.matcher.is_none() && self.ground.program.is_none() {
+            return kept.find(sought);
+        }
+        self.places_by_own(kept, &traced.named).unwrap_or_else(|why| {
             traced.broke = Some(why);
             Vec::new()
         })
+    }
+
+    /// The same where the policy or the library says itself what names a value: what is only said back is found by it,
+    /// too.
+    fn places_by_own(&self, kept: &Kept, named: &Named<'_>) -> Result<Vec<Range<usize>>, String> {
+        let found = self.named_in(kept.text(), named)?;
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let echoed = kept.echoed().map(|echoed| self.named_in(echoed.text(), named)).transpose()?;
+        let is_echo = echoed.is_some_and(|echoed| !echoed.is_empty());
+        Ok(if is_echo { Vec::new() } else { found })
+    }
+
+    fn named_in(&self, text: &str, named: &Named<'_>) -> Result<Vec<Range<usize>>, String> {
+        match (self.matcher, &self.ground.program) {
+            (Some(matcher), _) => {
+                let panicked = || format!("the matcher `{}` panicked", matcher.name);
+                matcher.find(text, named.value).ok_or_else(panicked)
+            }
+            (None, Some(program)) => self.asked(program, text, named),
+            (None, None) => Ok(Vec::new()),
+        }
     }
 
     /// All of the text, where the program says that it names the value.

@@ -189,7 +189,7 @@ pub(super) fn words_of(text: &str) -> Vec<String> {
 }
 
 /// The words of a text as one, nothing between them: the same however a value is grouped or split.
-pub(super) fn squeezed(text: &str) -> String {
+pub(crate) fn squeezed(text: &str) -> String {
     let mut all = String::new();
     each_word(text, |word, _| all.push_str(word));
     all

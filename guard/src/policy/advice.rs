@@ -64,6 +64,7 @@ impl Policy {
             problems.extend(advice.asked_arguments(server, listing, &bound));
         }
         problems.extend(advice.roots());
+        problems.extend(advice.idle_answers());
         sort(&mut problems);
         problems.truncate(PROBLEMS_MAX);
         problems
@@ -146,6 +147,20 @@ impl Advice<'_> {
             }
         }
         problems
+    }
+
+    /// `context.answers` where nothing is grounded in the user's words.
+    fn idle_answers(&self) -> Option<Problem> {
+        let inner = &self.policy.0;
+        let span = inner.answers.as_ref()?;
+        let grounds = inner
+            .tools
+            .all()
+            .iter()
+            .any(|entry| entry.provenance().ground.all().any(|ground| ground.from.user));
+        let message = "`answers` changes nothing: no tool grounds a value in the user's words".to_owned();
+        let hint = "say which arguments must be the user's: `ground: { iban: { from: [user] } }`";
+        (!grounds).then(|| self.warn(span, message).hint(hint))
     }
 
     fn tools(&self) -> impl Iterator<Item = &str> {

@@ -106,6 +106,7 @@ impl Checker<'_, '_> {
                     .map_or(default_limits.asks_per_session, |at| at.value),
             },
             window: window(&file.context),
+            answers: file.context.answers.as_ref().filter(|at| at.value).map(|at| at.span.clone()),
             tools,
             rules,
             reads_said,

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::locate::Cel;
+use super::read::At;
 use super::{Condition, Otherwise};
 use crate::cel::Expression;
 use crate::ground::Matcher;
@@ -277,6 +278,8 @@ impl Provenance {
 pub(crate) struct RawContext {
     pub(crate) messages: Option<usize>,
     pub(crate) chars: Option<usize>,
+    /// Where it says so, answers to the server's questions count as the user's words.
+    pub(crate) answers: Option<At<bool>>,
 }
 
 /// The arguments that the options name, each with the option that names it.

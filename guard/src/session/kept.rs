@@ -12,12 +12,15 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::cut::{self, Cut};
-use super::origin::Origin;
+use super::origin::{Origin, OutputKind};
 use crate::detect::{Looking, Scan, scan};
-use crate::flow::Index;
+use crate::flow::{Index, squeezed};
 use crate::ground::{Prepared, Sought};
 use crate::json::{Document, Kind, Limits, Value};
 use crate::messages::Role;
+
+/// Letters and digits of a value that stands nowhere by chance.
+const ASKED_CHARS_MIN: usize = 5;
 
 /// One message. Cheap to clone: clones share what is made ready.
 #[derive(Clone)]
@@ -46,6 +49,14 @@ struct Called {
     document: Document,
     /// Its texts and numbers, to be searched.
     scalars: Prepared,
+    /// The same without anything between its words.
+    squeezed: OnceLock<String>,
+}
+
+impl Called {
+    fn squeezed(&self) -> &str {
+        self.squeezed.get_or_init(|| squeezed(self.scalars.text()))
+    }
 }
 
 /// How far a message is made ready.
@@ -208,12 +219,32 @@ impl Kept {
     }
 
     /// Where this value is written in it, by places in [`Kept::text`]. What a tool only says back is not: a value
-    /// that stood in the call's own arguments is the caller's, wherever that had it from.
+    /// that stood in the call's own arguments is the caller's, wherever that had it from; one that stood in the question
+    /// is the server's.
     #[must_use]
     pub fn find(&self, sought: &Sought) -> Vec<Range<usize>> {
         let found = sought.find_in(self.prepared());
-        let is_echo = || self.called().is_some_and(|called| sought.is_in(&called.scalars));
+        let is_echo = || self.echoed().is_some_and(|echoed| sought.is_in(echoed));
         if found.is_empty() || is_echo() { Vec::new() } else { found }
+    }
+
+    /// What it may only say back: the texts and numbers of the call's arguments, or of the question.
+    #[must_use]
+    pub fn echoed(&self) -> Option<&Prepared> {
+        self.called().map(|called| &called.scalars)
+    }
+
+    /// Whether it answers a question in which this value stands, however it is grouped or spelled there: then it is the
+    /// server's word, whoever typed it. A question that cannot be read may have any.
+    #[must_use]
+    pub fn is_asked_for(&self, value: Value<'_>) -> bool {
+        if self.origin().is_none_or(|origin| origin.kind != OutputKind::Answer) {
+            return false;
+        }
+        let Some(called) = self.called() else { return true };
+        let value = squeezed(value.as_str().unwrap_or_else(|| value.raw()));
+        // Shorter ones stand in many words by chance; by themselves they are found like any other echo.
+        value.chars().nth(ASKED_CHARS_MIN - 1).is_some() && called.squeezed().contains(&value)
     }
 
     /// The arguments of the call whose output it is.
@@ -231,7 +262,7 @@ impl Kept {
             let texts = document.all().filter(is_scalar);
             let texts: Vec<&str> = texts.map(|value| value.as_str().unwrap_or_else(|| value.raw())).collect();
             let scalars = Prepared::new(&texts.join("\n"));
-            Some(Called { document, scalars })
+            Some(Called { document, scalars, squeezed: OnceLock::new() })
         };
         self.0.arguments.get_or_init(|| origin.arguments.as_ref().and_then(read)).as_ref()
     }

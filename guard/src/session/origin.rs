@@ -7,6 +7,9 @@ use bytes::Bytes;
 /// By which way an output reached the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputKind {
+    /// What the user wrote in answer to a question of the server's, where the policy lets it count (`context.answers`): their
+    /// words, though none of the conversation's, and no word of the question.
+    Answer,
     /// An error, of the protocol or the tool's own.
     Error,
     /// What the user wrote into a form that was shown to them here: their words, though none of the conversation's.
@@ -31,7 +34,8 @@ pub enum OutputKind {
 
 impl OutputKind {
     /// All of them by name, as a record has it.
-    pub const NAMES: [(&'static str, OutputKind); 8] = [
+    pub const NAMES: [(&'static str, OutputKind); 9] = [
+        ("answer", OutputKind::Answer),
         ("error", OutputKind::Error),
         ("form", OutputKind::Form),
         ("notice", OutputKind::Notice),
@@ -46,6 +50,12 @@ impl OutputKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, kind)| *kind == self).map_or("result", |(name, _)| name)
+    }
+
+    /// The user wrote it, and not in the conversation.
+    #[must_use]
+    pub fn is_typed(self) -> bool {
+        matches!(self, OutputKind::Answer | OutputKind::Form)
     }
 
     /// The kind of that name.
@@ -64,7 +74,8 @@ pub struct Origin {
     pub kind: OutputKind,
     /// What the server says of the tool: that it changes nothing. A hint, never a proof.
     pub read_only: Option<bool>,
-    /// The JSON text of the call's own arguments.
+    /// JSON text of what it may only say back, which supports no value here: the call's own arguments; of an answer the
+    /// question, its names and texts.
     pub arguments: Option<Bytes>,
 }
 
@@ -96,7 +107,7 @@ impl Origin {
     /// What stands before the words in a conversation's text. It is nobody's words: a tool called `system` would
     /// begin every output with a role, and its own name would support a value.
     pub(super) fn head(&self) -> String {
-        if self.kind == OutputKind::Form { String::new() } else { format!("{}: ", self.name) }
+        if self.kind.is_typed() { String::new() } else { format!("{}: ", self.name) }
     }
 
     /// For people: `the output of `fetch``.
@@ -104,6 +115,7 @@ impl Origin {
     pub fn shown(&self) -> String {
         let name = crate::refusal::plain::line(&self.name, crate::refusal::NAME_CHARS_MAX);
         match self.kind {
+            OutputKind::Answer => format!("what the user answered to the server (`{name}`)"),
             OutputKind::Error => format!("an error of `{name}`"),
             OutputKind::Form => format!("what the user filled in for `{name}`"),
             OutputKind::Notice => format!("what the server said unasked (`{name}`)"),

@@ -336,6 +336,7 @@ pub(super) fn message(message: &HeardRecord, session: u64, keep: Keep) -> Entry 
         Some((kind, name)) => entry.text("from", kind.name()).foreign("name", name),
         None => entry,
     };
+    let entry = keep.add_some(entry, "question", message.question.clone());
     if message.text.len() <= RESULT_BYTES_MAX {
         keep.add(entry, "text", message.text.clone())
     } else {

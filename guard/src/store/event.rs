@@ -320,6 +320,10 @@ pub struct HeardRecord {
     pub origin: Option<(OutputKind, String)>,
     /// What was said.
     pub text: Bytes,
+    /// Of an answer to a question of the server's, the question: see [`Session::answered`].
+    ///
+    /// [`Session::answered`]: crate::session::Session::answered
+    pub question: Option<Bytes>,
 }
 
 /// What another process of the session heard, as it counts here.

@@ -381,6 +381,9 @@ impl<'s, S: Source> Retracer<'s, S> {
                 Ok((Some(origin), _, text)) if origin.kind == OutputKind::Form => {
                     session.filled_in(&origin.name, text);
                 }
+                Ok((Some(origin), _, text)) if origin.kind == OutputKind::Answer => {
+                    session.answered(&origin.name, text, origin.arguments.unwrap_or_default());
+                }
                 Ok((Some(origin), _, text)) => session.output(origin, text),
                 Ok((None, role, text)) => session.push(role, text),
                 Err(why) => return Ok(Err(why)),
@@ -428,7 +431,9 @@ impl<'s, S: Source> Retracer<'s, S> {
         let role = record.text("role").and_then(Role::named);
         let read_only = record.value("read_only").and_then(serde_json::Value::as_bool);
         let origin = origin.map(|origin| origin.read_only(read_only));
+        let is_answer = origin.as_ref().is_some_and(|origin| origin.kind == OutputKind::Answer);
         let arguments = match reads {
+            Hearing::Sources if is_answer => self.content(record, "question")?,
             Hearing::Sources => self.content(record, "arguments")?,
             Hearing::Nothing | Hearing::Words => Ok(None),
         };

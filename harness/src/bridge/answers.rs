@@ -296,6 +296,7 @@ impl Inner {
     /// `tasks/result` gives what the call would have given; `tasks/get` has it inside once it is there. Whatever else
     /// is said of a task is heard too: one of another session's, a second outcome, how it is going.
     fn task_answered(self: &Arc<Self>, request: &Request, frame: &Frame) {
+        self.asked_by_answer(request, frame);
         if !self.task_ended(request, frame) {
             self.said_beside(request, frame);
         }

@@ -98,6 +98,7 @@ impl Inner {
     pub(super) fn server_noticed(self: &Arc<Self>, notification: &Request) {
         match notification.method() {
             "notifications/message" | "notifications/tasks" | "notifications/tasks/status" => {
+                self.asked_by_notice(notification);
                 self.hear_params(OutputKind::Notice, notification, all_of);
             }
             "notifications/progress" => self.hear_params(OutputKind::Notice, notification, progress_message),
@@ -117,6 +118,7 @@ impl Inner {
         if !self.listens(&self.guard()) {
             return;
         }
+        self.asked_by_answer(request, frame);
         let tool = request.param("name").and_then(|name| serde_json::from_str::<String>(name).ok());
         self.hear_beside(OutputKind::Server, &tool.unwrap_or_default(), questions(frame));
     }
@@ -160,7 +162,7 @@ impl Inner {
             let mut session = self.session();
             self.to_hear(&mut session).output(Origin::new(kind, &name), text);
             let (number, role, origin) = (session.heard(), Some(Role::Tool), Some((kind, name)));
-            self.ledger.note(Event::Heard(HeardRecord { number, role, origin, text: heard }));
+            self.ledger.note(Event::Heard(HeardRecord { number, role, origin, text: heard, question: None }));
         }
         self.make_ready();
     }

@@ -1,14 +1,13 @@
 //! What is recorded of a form: what a person was asked for, and what they gave, credentials taken out.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use framegate_guard::Guard;
-use framegate_guard::form::Form;
-use framegate_guard::json::{Document, Kind, Limits, Value};
+use framegate_guard::form::{Form, typed};
+use framegate_guard::json::{Document, Limits};
 use framegate_guard::messages::Role;
 use framegate_guard::session::OutputKind;
 use framegate_guard::store::event::{ApprovalRecord, Event, FormRecord, HeardRecord, How};
@@ -97,7 +96,9 @@ impl Inner {
             .and_then(|text| Document::read(text, &Limits::default()).ok());
         let form = Document::read(answer.form.text().to_owned().into(), &Limits::default()).ok();
         let (Some(shown), Some(form)) = (shown, form) else { return };
-        let text = typed(&shown, &form, guard.tool_definition(tool).map(|definition| definition.root()));
+        let definition = guard.tool_definition(tool);
+        let text =
+            typed(shown.root(), form.root(), definition.as_ref().map(|definition| definition.root()), MARK);
         if text.is_empty() {
             return;
         }
@@ -109,6 +110,7 @@ impl Inner {
             role: Some(Role::User),
             origin,
             text: text.into(),
+            question: None,
         }));
     }
 
@@ -122,7 +124,7 @@ impl Inner {
 }
 
 /// An answer without its credentials, and what was taken out.
-fn shown(guard: &Guard, tool: &str, content: &Document) -> (Option<Bytes>, Vec<String>) {
+pub(super) fn shown(guard: &Guard, tool: &str, content: &Document) -> (Option<Bytes>, Vec<String>) {
     let names: Vec<&str> = content.root().members().map(|(name, _)| name).collect();
     let secret = guard.credentials(tool, names);
     let (mut out, mut at, mut secrets) = (Vec::new(), 0, Vec::new());
@@ -138,56 +140,6 @@ fn shown(guard: &Guard, tool: &str, content: &Document) -> (Option<Bytes>, Vec<S
     }
     out.extend_from_slice(source.get(at..).unwrap_or_default());
     (Some(out.into()), secrets)
-}
-
-/// Where a schema offers values.
-const OFFERS: [&str; 4] = ["const", "default", "enum", "examples"];
-/// Where it offers a choice.
-const CHOICES: [&str; 4] = ["anyOf", "const", "enum", "oneOf"];
-/// Characters of a word of a default that is too long to be typed by chance.
-const WORD_CHARS_MIN: usize = 4;
-
-/// What a person typed into a form, value by value. Whoever wrote the tool chose the names, the choices and the
-/// defaults: to accept them says nothing of what the person knows.
-fn typed(answer: &Document, form: &Document, definition: Option<Value<'_>>) -> String {
-    let offered = definition.map(offered).unwrap_or_default();
-    let fields = form.root().get("properties");
-    let is_typed = |(name, value): &(&str, Value<'_>)| {
-        let Some(field) = fields.and_then(|fields| fields.get(name)) else { return false };
-        let is_plain = matches!(value.kind(), Kind::Number | Kind::String);
-        let is_choice = CHOICES.iter().any(|choice| field.get(choice).is_some());
-        let text = written(*value);
-        is_plain && !is_choice && text != MARK && !offered.contains(text) && !keeps_of(field, text)
-    };
-    let typed = answer.root().members().filter(is_typed).map(|(_, value)| written(value));
-    typed.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a text has words of what stood in the field before anybody typed.
-fn keeps_of(field: Value<'_>, text: &str) -> bool {
-    let Some(default) = field.get("default") else { return false };
-    let long = |word: &&str| word.chars().nth(WORD_CHARS_MIN - 1).is_some();
-    written(default) == text
-        || written(default).split_whitespace().filter(long).any(|word| text.contains(word))
-}
-
-fn written(value: Value<'_>) -> &str {
-    value.as_str().unwrap_or(value.raw()).trim()
-}
-
-/// Every value that a definition offers.
-fn offered(definition: Value<'_>) -> HashSet<&str> {
-    let (mut offered, mut rest) = (HashSet::new(), vec![(definition, false)]);
-    while let Some((value, is_offered)) = rest.pop() {
-        match value.kind() {
-            Kind::Object => rest
-                .extend(value.members().map(|(name, member)| (member, is_offered || OFFERS.contains(&name)))),
-            Kind::Array => rest.extend(value.items().map(|item| (item, is_offered))),
-            _ if is_offered => drop(offered.insert(written(value))),
-            _ => {}
-        }
-    }
-    offered
 }
 
 /// A form that is open. Dropped before there is an answer, it was withdrawn.
@@ -214,40 +166,5 @@ impl Drop for OpenForm {
             inner.note_form(&about, ("withdrawn", "the call was cancelled, or the client left"), None);
             inner.note_unanswered(about.step, How::Cancelled, about.since);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_tool_names_offers_or_presets_is_not_what_a_person_typed() {
-        let read = |text: &str| Document::read(text.to_owned().into(), &Limits::default()).unwrap();
-        let heard = |field: &str, schema: &str, value: &str| {
-            let form = read(&format!(r#"{{"properties":{{"DE89":{field}}}}}"#));
-            let definition = read(&format!(r#"{{"inputSchema":{{"properties":{{"DE89":{schema}}}}}}}"#));
-            typed(&read(&format!(r#"{{"DE89":{value}}}"#)), &form, Some(definition.root()))
-        };
-        let own = |field: &str, value: &str| heard(field, field, value);
-        assert_eq!(own(r#"{"type":"string"}"#, r#""Ann\tLee ""#), "Ann\tLee");
-        assert_eq!(own(r#"{"type":"integer"}"#, "17"), "17");
-        assert_eq!(own(r#"{"type":"boolean"}"#, "true"), "");
-        assert_eq!(own(r#"{"oneOf":[{"const":"X-1","title":"English"}]}"#, r#""X-1""#), "");
-        assert_eq!(own(r#"{"type":"string","enum":["yes","no"]}"#, r#""yes""#), "");
-        assert_eq!(own(r#"{"type":"array","items":{"enum":["yes"]}}"#, r#"["yes"]"#), "");
-        let preset = r#"{"type":"string","default":"hello X-123"}"#;
-        assert_eq!(own(preset, r#"" hello X-123""#), "");
-        assert_eq!(own(preset, r#""dear X-123.""#), "", "edited a little");
-        assert_eq!(own(preset, r#""Ann""#), "Ann");
-        assert_eq!(own(r#"{"type":"integer","default":5}"#, "5"), "");
-        // What the form does not say, and the tool does.
-        let plain = r#"{"type":"string"}"#;
-        assert_eq!(heard(plain, r#"{"examples":["X-1"]}"#, r#""X-1""#), "");
-        assert_eq!(heard(plain, r#"{"allOf":[{"enum":["X-1"]}]}"#, r#""X-1""#), "");
-        assert_eq!(heard(plain, r#"{"description":"X-1"}"#, r#""X-2""#), "X-2");
-        // Not asked for.
-        assert_eq!(typed(&read(r#"{"b":"x"}"#), &read(r#"{"properties":{"a":{}}}"#), None), "");
-        assert_eq!(own(plain, &serde_json::Value::from(MARK).to_string()), "");
     }
 }

@@ -125,7 +125,7 @@ impl Inner {
         let (role, text) = (Some(message.role), Bytes::from(message.text.clone()));
         session.push(role, message.text);
         let number = session.heard();
-        self.ledger.note(Event::Heard(HeardRecord { number, role, origin: None, text }));
+        self.ledger.note(Event::Heard(HeardRecord { number, role, origin: None, text, question: None }));
     }
 
     /// Hears what was said since the last look, as far as anything depends on it.
@@ -155,6 +155,7 @@ impl Inner {
         let named = if kind == OutputKind::Prompt { "name" } else { "uri" };
         let name = request.param(named).and_then(|name| serde_json::from_str::<String>(name).ok());
         let name = name.unwrap_or_default();
+        self.asked_by_answer(request, frame);
         let text = text_of(frame);
         if text.is_empty() {
             return;

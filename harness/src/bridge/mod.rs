@@ -40,6 +40,7 @@ pub(crate) mod listing;
 mod opening;
 mod programs;
 mod progress;
+mod questions;
 mod reach;
 mod refusals;
 mod reload;

@@ -60,6 +60,7 @@ impl Bridge {
             Err(refusal) => return self.refuse_frame(request.frame(), &refusal),
         };
         self.note_request(request.method(), frame.params());
+        self.inner.hear_responses(request.method(), frame.params());
         if request.method() == "tools/call" {
             return self.call(request, frame);
         }
@@ -148,7 +149,15 @@ impl Bridge {
 
     /// The client answers a request of the server's.
     pub(super) fn client_answer(&self, request: &Request, frame: &Frame) -> Verdict {
-        let Err(refusal) = wire::client_frame(frame, &self.limits()) else { return Verdict::Forward };
+        let refusal = match wire::client_frame(frame, &self.limits()) {
+            Ok(read) => {
+                if let Some(answer) = read {
+                    self.inner.hear_reply(request, &answer);
+                }
+                return Verdict::Forward;
+            }
+            Err(refusal) => refusal,
+        };
         if self.guard().is_monitoring() {
             return self.would_refuse(frame, &refusal);
         }

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use super::asking::AskState;
 use super::beside::Told;
 use super::hearing::Backlog;
+use super::questions::Questions;
 use crate::approve::{AskSettings, FormAnswer};
 use crate::calls::{CallLog, Level};
 use crate::context::{ContextFile, ContextSettings};
@@ -107,6 +108,8 @@ pub(super) struct Inner {
     shown: Mutex<BTreeMap<String, Option<Document>>>,
     /// What the server said beside the results of calls.
     pub(super) told: Told,
+    /// What it asked inside answers, and nobody has answered yet.
+    pub(super) questions: Questions,
     /// Calls whose answer was a task's handle, by the task's id.
     tasks: Mutex<HashMap<String, Sent>>,
     /// Replaced whole, with the policy that asks them.
@@ -174,6 +177,7 @@ impl Bridge {
             deciding: AtomicUsize::new(0),
             shown: Mutex::default(),
             told: Told::default(),
+            questions: Questions::default(),
             tasks: Mutex::default(),
             programs: RwLock::new(programs),
         };

@@ -42,7 +42,7 @@ const GROUND: Keys = Keys::known("an argument of `ground`", OF_AN_ARGUMENT);
 const CONFIRM: Keys =
     Keys::known("`confirm`", &["otherwise", "arguments", "match", "named", "last", "locale"]);
 const REQUEST: Keys = Keys::known("`require_request`", &["intents", "phrases", "otherwise"]);
-const CONTEXT: Keys = Keys::known("`context`", &["messages", "chars"]);
+const CONTEXT: Keys = Keys::known("`context`", &["messages", "chars", "answers"]);
 
 const ROLES: &[(&str, u8)] = &[("user", 1), ("tool", 2), ("system", 4), ("facts", 8)];
 const TOOL_VALUES: &[(&str, ToolValues)] = &[("deny", ToolValues::Deny), ("ask", ToolValues::Ask)];
@@ -99,7 +99,9 @@ impl Reader<'_> {
             let hint = "write a whole number, 0 for all";
             context.get(key).and_then(|node| self.count(node, &(0..=CONTEXT_MAX), hint))
         };
-        RawContext { messages: kept("messages"), chars: kept("chars") }
+        let (messages, chars) = (kept("messages"), kept("chars"));
+        let answers = context.get("answers").and_then(|node| self.boolean(node));
+        RawContext { messages, chars, answers }
     }
 
     fn count(&mut self, node: &Node, allowed: &std::ops::RangeInclusive<usize>, hint: &str) -> Option<usize> {
