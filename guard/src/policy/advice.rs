@@ -141,7 +141,13 @@ impl Advice<'_> {
             let own = entry.provenance();
             for key in own.needs_user() {
                 let Some(setting) = entry.setting(key) else { continue };
-                let message = format!("`{key}` needs the user's words, which nothing gives: its calls ask");
+                let message = if key == "ground" && inner.answers.is_some() {
+                    format!(
+                        "`{key}` needs the user's words, and only their answers to the server give any: other calls ask"
+                    )
+                } else {
+                    format!("`{key}` needs the user's words, which nothing gives: its calls ask")
+                };
                 let problem = self.warn(&setting.span, message);
                 problems.push(problem.hint("give the conversation to `run`: `--context FILE`"));
             }
@@ -285,6 +291,35 @@ mod tests {
         format!(
             "framegate: 1\ndefault: allow\nfacts: {{ role: string }}\nrules:\n  - {{ name: r, that: '{that}' }}\n"
         )
+    }
+
+    #[test]
+    fn answers_to_the_server_are_told_where_they_change_nothing_or_are_all_there_is() {
+        let said = |options: &str| {
+            let text = format!(
+                "framegate: 1\ndefault: allow\ncontext: {{ answers: true }}\ntools: {{ t: {{ {options} }} }}\n"
+            );
+            let policy =
+                Policy::load("p.yaml", text.as_bytes(), &mut |_| Err("no files".into())).unwrap().policy;
+            let facts = Facts::new(&policy, &BTreeMap::new()).unwrap();
+            let beside = Beside {
+                facts: Some(&facts),
+                server: None,
+                listing: None,
+                hears_user: Some(false),
+                exists: None,
+            };
+            policy.advise(&beside).iter().map(|problem| problem.title().to_owned()).collect::<Vec<_>>()
+        };
+        let idle = "`answers` changes nothing: no tool grounds a value in the user's words";
+        assert_eq!(said("once: true"), [idle]);
+        assert_eq!(said("ground: { to: { from: [tool] } }"), [idle]);
+        assert_eq!(
+            said("ground: { to: { from: [user] } }"),
+            [
+                "`ground` needs the user's words, and only their answers to the server give any: other calls ask"
+            ]
+        );
     }
 
     #[test]
