@@ -1,35 +1,43 @@
 //! What can be typed. Help, completions and the man page are made from these definitions.
 
+mod choices;
+mod client;
 mod context;
 mod desk;
+mod detection;
 mod examples;
+mod import;
+mod policies;
 mod prove;
 mod records;
 mod run;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::BoolishValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::choices::{
+    LogLevel, Mode, Noise, ShownArguments, StoreContent, StoreFailure, TypedDurability, TypedFormat,
+};
+pub(crate) use self::client::{Era, TryArgs};
 pub(crate) use self::context::ContextArgs;
 pub(crate) use self::desk::{
     ApproveArgs, ApproverArgs, ApproverCommand, DenyArgs, DeskArgs, PendingArgs, RevokeArgs,
 };
+pub(crate) use self::detection::{CalibrateArgs, ScanArgs, ScannedAs};
 use self::examples::{
-    CALIBRATE_EXAMPLES, CHECK_EXAMPLES, EXPLAIN_EXAMPLES, INIT_EXAMPLES, LOG_EXAMPLES, PRAXIOM_EXAMPLES,
-    PROXY_EXAMPLES, REPLAY_EXAMPLES, RUN_EXAMPLES, SCAN_EXAMPLES, SHOW_EXAMPLES, TEST_EXAMPLES, TRY_EXAMPLES,
-    VERIFY_EXAMPLES,
+    CALIBRATE_EXAMPLES, CHECK_EXAMPLES, EXPLAIN_EXAMPLES, INIT_EXAMPLES, LOG_EXAMPLES, REPLAY_EXAMPLES,
+    RUN_EXAMPLES, SCAN_EXAMPLES, SHOW_EXAMPLES, TEST_EXAMPLES, TRY_EXAMPLES, VERIFY_EXAMPLES,
+};
+pub(crate) use self::import::{ImportArgs, ImportFrom, PraxiomArgs, ProxyArgs};
+pub(crate) use self::policies::{
+    CheckArgs, DialectArgs, ExplainArgs, FactArgs, InitArgs, PolicyArgs, TestArgs,
 };
 pub(crate) use self::prove::{AsksArg, ProveArgs};
 pub(crate) use self::records::{ChoiceArgs, ChosenOutcome, LogArgs, ReplayArgs, ShowArgs, VerifyArgs};
 pub(crate) use self::run::{Ask, GivenStore, RunArgs, StoreArgs};
-use framegate_guard::praxiom::Dialect;
-
-use crate::calls::LogArguments;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -156,351 +164,6 @@ impl Cli {
         }
         Ok(cli)
     }
-}
-
-/// Which policy, and the facts it decides by.
-#[derive(Debug, Args)]
-pub(crate) struct PolicyArgs {
-    /// Decide each call by this policy file
-    #[arg(long, value_name = "FILE", env = "FRAMEGATE_POLICY")]
-    pub(crate) policy: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) dialect: DialectArgs,
-
-    #[command(flatten)]
-    pub(crate) facts: FactArgs,
-}
-
-/// How a policy of another format decides.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct DialectArgs {
-    /// Let a policy of praxiom decide as praxiom does where that is less safe
-    #[arg(long, env = "FRAMEGATE_COMPAT", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
-    pub(crate) compat: bool,
-}
-
-impl DialectArgs {
-    pub(crate) fn dialect(self) -> Dialect {
-        if self.compat { Dialect::Original } else { Dialect::Safe }
-    }
-}
-
-/// Facts that the policy declares.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct FactArgs {
-    /// Give a fact that the policy declares (repeatable)
-    #[arg(long = "fact", value_name = "NAME=VALUE", env = "FRAMEGATE_FACT", value_parser = key_value, action = ArgAction::Append)]
-    pub(crate) fact: Vec<(String, String)>,
-
-    /// Give facts as a JSON object, or as a file that holds one
-    #[arg(long, value_name = "FILE|JSON", env = "FRAMEGATE_FACTS")]
-    pub(crate) facts: Option<String>,
-}
-
-/// What a policy does to the frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
-    /// What the policy refuses is refused.
-    Enforce,
-    /// Nothing is changed; the log says what would be.
-    Monitor,
-}
-
-/// `framegate init`.
-#[derive(Debug, Args)]
-pub(crate) struct InitArgs {
-    /// Write to FILE, which must not be there yet; `-` is stdout, as without it
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Start the server in this folder
-    #[arg(long, value_name = "DIR", env = "FRAMEGATE_CWD")]
-    pub(crate) cwd: Option<PathBuf>,
-
-    /// Seconds to wait for each answer of the server's
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    pub(crate) timeout: Duration,
-
-    /// The server's command and its arguments: it is started once and asked for its tools
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// `framegate import`.
-#[derive(Debug, Args)]
-pub(crate) struct ImportArgs {
-    #[command(subcommand)]
-    pub(crate) from: ImportFrom,
-}
-
-/// What can be imported.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ImportFrom {
-    /// Of mcp-elicitation-proxy 0.1: asking for missing arguments
-    #[command(after_help = PROXY_EXAMPLES)]
-    ElicitationProxy(ProxyArgs),
-    /// Of praxiom 0.1 and 0.2: a policy. `run --policy` takes it as it is, too
-    #[command(after_help = PRAXIOM_EXAMPLES)]
-    Praxiom(PraxiomArgs),
-}
-
-/// `framegate import praxiom`.
-#[derive(Debug, Args)]
-pub(crate) struct PraxiomArgs {
-    /// Its policy file
-    #[arg(value_name = "POLICY")]
-    pub(crate) policy: PathBuf,
-
-    /// What a server is called there, and will be by `run --name` (repeatable) [default: those that its globs begin with]
-    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
-    pub(crate) name: Vec<String>,
-
-    /// Write the policy to FILE, which must not be there yet; `-` is stdout, as without it
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-/// `framegate import elicitation-proxy`.
-#[derive(Debug, Args)]
-pub(crate) struct ProxyArgs {
-    /// Its configuration file
-    #[arg(value_name = "CONFIG")]
-    pub(crate) config: PathBuf,
-
-    /// Write the policy to FILE, which must not be there yet; `-` is stdout, as without it
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-/// `framegate check`.
-#[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
-    /// The policy file; `-` is stdin
-    #[arg(value_name = "POLICY")]
-    pub(crate) policy: PathBuf,
-
-    #[command(flatten)]
-    pub(crate) dialect: DialectArgs,
-
-    #[command(flatten)]
-    pub(crate) facts: FactArgs,
-
-    /// Start the server in this folder
-    #[arg(long, value_name = "DIR", env = "FRAMEGATE_CWD")]
-    pub(crate) cwd: Option<PathBuf>,
-
-    /// What to call the server, for `server/tool` patterns and policies of praxiom
-    #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME")]
-    pub(crate) name: Option<String>,
-
-    /// Seconds to wait for each answer of the server's
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    pub(crate) timeout: Duration,
-
-    /// The file that will tell `run` what the user says: what needs their words is no warning then
-    #[arg(long, value_name = "FILE", env = "FRAMEGATE_CONTEXT")]
-    pub(crate) context: Option<PathBuf>,
-
-    /// Show the options in force for each tool that is offered
-    #[arg(long)]
-    pub(crate) tools: bool,
-
-    /// Let warnings fail too
-    #[arg(long)]
-    pub(crate) strict: bool,
-
-    /// Say it as one JSON object, also where the check fails: errors, warnings, tools
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// The server's command and its arguments: it is started once and asked for its tools
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// `framegate explain`.
-#[derive(Debug, Args)]
-pub(crate) struct ExplainArgs {
-    #[command(flatten)]
-    pub(crate) policy: PolicyArgs,
-
-    /// What the server is called, for `server/tool` patterns
-    #[arg(long, value_name = "NAME", env = "FRAMEGATE_NAME", default_value = "server")]
-    pub(crate) name: String,
-
-    /// Print each decision as one JSON object a line
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print the effective options of each tool that the session lists
-    #[arg(long)]
-    pub(crate) options: bool,
-
-    /// Run the programs that the policy asks; without it only what the session states of them is known
-    #[arg(long)]
-    pub(crate) run_programs: bool,
-
-    /// The session, as JSON lines; `-` is stdin, and each decision is written before the next line is read
-    #[arg(value_name = "EVENTS", default_value = "-")]
-    pub(crate) events: PathBuf,
-}
-
-/// `framegate calibrate`.
-#[derive(Debug, Args)]
-pub(crate) struct CalibrateArgs {
-    /// The probability with which a call that is not authorized may pass, at most
-    #[arg(long, value_name = "SHARE", default_value = "0.1")]
-    pub(crate) max_risk: f64,
-
-    /// How certain that must be
-    #[arg(long, value_name = "SHARE", default_value = "0.95")]
-    pub(crate) confidence: f64,
-
-    /// The policy whose authorizer is asked about examples without a score
-    #[arg(long, value_name = "FILE", env = "FRAMEGATE_POLICY")]
-    pub(crate) policy: Option<PathBuf>,
-
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// The examples, as JSON lines; `-` is stdin
-    #[arg(value_name = "EXAMPLES")]
-    pub(crate) examples: PathBuf,
-}
-
-/// `framegate scan`.
-#[derive(Debug, Args)]
-pub(crate) struct ScanArgs {
-    /// Print each passage as one JSON object a line
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print what the text was read as, too
-    #[arg(long)]
-    pub(crate) explain: bool,
-
-    /// What the text is: users and tool descriptions may say what a tool's output may not
-    #[arg(long = "as", value_name = "WHAT", default_value = "output")]
-    pub(crate) looking: ScannedAs,
-
-    /// The text; `-` is stdin
-    #[arg(value_name = "FILE", default_value = "-")]
-    pub(crate) file: PathBuf,
-}
-
-/// What a scanned text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScannedAs {
-    /// What a tool gave
-    Output,
-    /// What the user said
-    User,
-    /// A tool's description
-    Description,
-}
-
-/// `framegate test`.
-#[derive(Debug, Args)]
-pub(crate) struct TestArgs {
-    /// Sessions with expectations
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-}
-
-/// `framegate try`.
-#[derive(Debug, Args)]
-pub(crate) struct TryArgs {
-    /// List the tools (the default when nothing else is asked for)
-    #[arg(long)]
-    pub(crate) list: bool,
-
-    /// Call a tool with JSON arguments (repeatable)
-    #[arg(long, num_args = 2, value_names = ["TOOL", "ARGUMENTS"], action = ArgAction::Append)]
-    pub(crate) call: Vec<String>,
-
-    /// Decide each call by this policy file
-    #[arg(long, value_name = "FILE", env = "FRAMEGATE_POLICY")]
-    pub(crate) policy: Option<PathBuf>,
-
-    /// Which protocol to speak: legacy (initialize), modern (2026-07-28), or modern if the server knows it
-    #[arg(long, value_name = "ERA", default_value = "auto")]
-    pub(crate) era: Era,
-
-    /// Seconds to wait for each answer
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
-    pub(crate) timeout: Duration,
-
-    /// The server's command and its arguments [default: the built-in demo server]
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogLevel {
-    Off,
-    Error,
-    Warn,
-    Info,
-    Debug,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TypedFormat {
-    Text,
-    Json,
-}
-
-/// What is shown of arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ShownArguments {
-    Full,
-    None,
-    Redacted,
-}
-
-impl From<ShownArguments> for LogArguments {
-    fn from(typed: ShownArguments) -> LogArguments {
-        match typed {
-            ShownArguments::Full => LogArguments::Full,
-            ShownArguments::None => LogArguments::None,
-            ShownArguments::Redacted => LogArguments::Redacted,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StoreContent {
-    Full,
-    None,
-    Redacted,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StoreFailure {
-    Allow,
-    Refuse,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TypedDurability {
-    Bounded,
-    Full,
-    Normal,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Noise {
-    Pass,
-    Stderr,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Era {
-    Auto,
-    Legacy,
-    Modern,
 }
 
 impl ColorWhen {
