@@ -24,7 +24,7 @@ use framegate_guard::world::{Instant, NoWorld};
 use framegate_guard::{Call, Decision, Facts, Guard};
 
 const POLICY: &str = "framegate: 1
-context: { messages: 5, chars: 300 }
+context: { messages: 5, chars: 300, answers: true }
 tools:
   fetch: {}
   pay: { ground: { to: { from: [user, tool] } }, once: true, require_request: pay }

@@ -133,7 +133,7 @@ impl Inner {
             let waits = Waits::on(&turn);
             inner.deciding.fetch_add(1, Ordering::Relaxed);
             let by = Arc::clone(&turn);
-            let mut deciding = tokio::task::spawn_blocking(move || {
+            let mut deciding = inner.writing.spawn_blocking(move || {
                 let of_request = of.request.clone();
                 let verdict = on_thread.decide(of, by, Waiting::Some);
                 let verdict = verdict

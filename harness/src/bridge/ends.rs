@@ -92,7 +92,7 @@ impl Inner {
             return self.settled(settled);
         }
         let inner = Arc::clone(self);
-        tokio::task::spawn_blocking(move || {
+        self.writing.spawn_blocking(move || {
             if let Some(StateNote(state)) = inner.settle_now(sequence, how, answer.as_ref()) {
                 inner.ledger.note(Event::State(StateRecord { step: sequence, state: state.into() }));
             }
@@ -117,7 +117,7 @@ impl Inner {
         // Dropped with its runtime there is nobody left to count for.
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) if self.is_deciding() => {
-                runtime.spawn_blocking(move || inner.ledger.undo(&inner.key, sequence));
+                self.writing.spawn_blocking_on(move || inner.ledger.undo(&inner.key, sequence), &runtime);
             }
             _ => self.ledger.undo(&self.key, sequence),
         }

@@ -109,7 +109,7 @@ impl Drop for Withdrawn {
         let record = move || drop(inner.decide(of, Turn::left(), Waiting::Some));
         // Not where this is dropped: the pump waits for no ledger. Without its runtime nobody is left to wait.
         match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(record)),
+            Ok(runtime) => drop(self.inner.writing.spawn_blocking_on(record, &runtime)),
             Err(_) => record(),
         }
     }

@@ -112,7 +112,7 @@ impl Inner {
     async fn unjudged(self: &Arc<Self>, of: Unjudged) -> Verdict {
         let (inner, request, turn) = (Arc::clone(self), of.request.clone(), Arc::<Turn>::default());
         let waits = Waits::on(&turn);
-        let verdict = tokio::task::spawn_blocking(move || inner.unjudged_now(of, turn)).await;
+        let verdict = self.writing.spawn_blocking(move || inner.unjudged_now(of, turn)).await;
         waits.over();
         verdict.unwrap_or_else(|panicked| self.internal(&request, &panicked.to_string()))
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use framegate_guard::json::Document;
 use framegate_guard::ledger::{Declared, Ledger, Receipt, SessionKey};
@@ -14,6 +14,7 @@ use framegate_guard::world::World;
 use framegate_guard::{Facts, Guard};
 use framegate_pump::{Handle, Injector, Ticket};
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 
 use super::asking::AskState;
 use super::beside::Told;
@@ -32,6 +33,9 @@ use crate::wire;
 const TOOLS_ON_THREAD_MAX: usize = 64;
 /// How often it is bound elsewhere, where the listing is another one each time.
 const OFF_THREAD_MAX: u32 = 8;
+
+/// How long the end of a session waits for what is still being judged.
+const SETTLED_WAIT: Duration = Duration::from_secs(2);
 
 /// A guard in front of one server, as the pump's interceptor. Cheap to share; see the module's picture.
 pub struct Bridge {
@@ -108,6 +112,8 @@ pub(super) struct Inner {
     shown: Mutex<BTreeMap<String, Option<Document>>>,
     /// What the server said beside the results of calls.
     pub(super) told: Told,
+    /// What goes on off the pump's thread and ends in the ledger or the record.
+    pub(super) writing: TaskTracker,
     /// What it asked inside answers, and nobody has answered yet.
     pub(super) questions: Questions,
     /// Calls whose answer was a task's handle, by the task's id.
@@ -177,6 +183,7 @@ impl Bridge {
             deciding: AtomicUsize::new(0),
             shown: Mutex::default(),
             told: Told::default(),
+            writing: TaskTracker::new(),
             questions: Questions::default(),
             tasks: Mutex::default(),
             programs: RwLock::new(programs),
@@ -190,6 +197,20 @@ impl Bridge {
         // What a session said before is read before a frame waits for it.
         if let Err(why) = self.inner.hear_others(&self.guard()) {
             self.say(Level::Warn, &why.to_string());
+        }
+    }
+
+    /// Waits until what goes on off the pump's thread has been handed to the ledger and the record, once the pump has
+    /// ended: a call that was cancelled in the last moment has its step too. At most two seconds.
+    pub async fn settled(&self) {
+        self.inner.writing.close();
+        if tokio::time::timeout(SETTLED_WAIT, self.inner.writing.wait()).await.is_err() {
+            let seconds = SETTLED_WAIT.as_secs();
+            let count = self.inner.writing.len();
+            let text = format!(
+                "the record may lack the end of {count} calls: they were still judged after {seconds} s"
+            );
+            self.say(Level::Error, &text);
         }
     }
 

@@ -88,7 +88,9 @@ async fn run(args: RunArgs, color: bool, stderr: &Stderr) -> Exit {
     let exit = match prepare(&args, &name, &log, noise, &mut settings) {
         Ok(kept) => {
             let exit = run_session(command, settings, &log).await;
-            if let Some(Kept { ledger, desk }) = kept {
+            if let Some(Guarded { kept: Kept { ledger, desk }, bridge }) = kept {
+                // A call that was cancelled in the last moment is still being judged, and its step is one of this session.
+                bridge.settled().await;
                 desk.finish();
                 ledger.finish(&exit.to_string());
             }
@@ -113,7 +115,7 @@ fn prepare(
     log: &Arc<CallLog>,
     noise: Option<Stderr>,
     settings: &mut Settings,
-) -> Result<Option<Kept>, (String, Exit)> {
+) -> Result<Option<Guarded>, (String, Exit)> {
     let (guard, stamp) = guarded(args, name, log).map_err(|why| (why, Exit::Policy))?.unzip();
     let ignored =
         StoreSettings::without_effect(&args.store, guard.is_some()).map_err(|why| (why, Exit::Usage))?;
@@ -171,9 +173,9 @@ fn prepare(
     plug_in(args, &bridge, stamp, settings);
     if let Some(kept) = &kept {
         settings.observers.push(Arc::new(Fidelity::new(&kept.ledger)));
-        settings.observers.push(Arc::new(Outgoing(bridge)));
+        settings.observers.push(Arc::new(Outgoing(Arc::clone(&bridge))));
     }
-    Ok(kept)
+    Ok(kept.map(|kept| Guarded { kept, bridge }))
 }
 
 /// Who is asked, and what of it means nothing here.
@@ -214,6 +216,12 @@ fn asking(
         }
     }
     Ok(AskSettings { state_key, ..args.asking(desk) })
+}
+
+/// A session of which a record is kept.
+struct Guarded {
+    kept: Kept,
+    bridge: Arc<Bridge>,
 }
 
 /// A record that is kept, and the desk beside it.
