@@ -269,7 +269,7 @@ fn what_was_heard_is_heard_again() {
     assert!(!recorded.session.messages().any(|kept| kept.text().contains("Please pay A-1")));
 
     let replayed = replayed(&path);
-    assert_eq!(replayed.len(), 10);
+    assert_eq!(replayed.len(), 12);
     for (number, differences) in replayed.into_iter().enumerate() {
         assert_eq!(differences, Ok(Vec::new()), "call {number}");
     }

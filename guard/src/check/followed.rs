@@ -26,7 +26,8 @@ pub(crate) fn check(
     let mut kept: Vec<&Kept> = all.filter(|kept| kept.role().is_some()).collect();
     kept.sort_by_key(|kept| kept.number());
     let heard: Vec<Heard<'_>> = kept.iter().filter_map(|kept| told(kept)).collect();
-    let acts = is_read_only == Some(false) || flow::acts(env.tool, env.arguments);
+    let seems = || is_read_only == Some(false) || flow::acts(env.tool, env.arguments);
+    let acts = options.acts.unwrap_or_else(seems);
     let (tool, arguments, user_known) = (env.tool, env.arguments, env.session.knows_user());
     let found = flow::judge(&Flowing { heard: &heard, tool, acts, arguments, user_known });
     let is_lost = acts && env.session.is_left_lost();

@@ -137,10 +137,9 @@ impl Advice<'_> {
         }
         let inner = &self.policy.0;
         let mut problems = Vec::new();
-        for entry in inner.tools.all() {
-            let own = entry.provenance();
+        for (own, place) in inner.tools.provenances() {
             for key in own.needs_user() {
-                let Some(setting) = entry.setting(key) else { continue };
+                let Some(span) = place(key) else { continue };
                 let message = if key == "ground" && inner.answers.is_some() {
                     format!(
                         "`{key}` needs the user's words, and only their answers to the server give any: other calls ask"
@@ -148,7 +147,7 @@ impl Advice<'_> {
                 } else {
                     format!("`{key}` needs the user's words, which nothing gives: its calls ask")
                 };
-                let problem = self.warn(&setting.span, message);
+                let problem = self.warn(&span, message);
                 problems.push(problem.hint("give the conversation to `run`: `--context FILE`"));
             }
         }
@@ -159,11 +158,8 @@ impl Advice<'_> {
     fn idle_answers(&self) -> Option<Problem> {
         let inner = &self.policy.0;
         let span = inner.answers.as_ref()?;
-        let grounds = inner
-            .tools
-            .all()
-            .iter()
-            .any(|entry| entry.provenance().ground.all().any(|ground| ground.from.user));
+        let grounds =
+            inner.tools.provenances().any(|(own, _)| own.ground.all().any(|ground| ground.from.user));
         let message = "`answers` changes nothing: no tool grounds a value in the user's words".to_owned();
         let hint = "say which arguments must be the user's: `ground: { iban: { from: [user] } }`";
         (!grounds).then(|| self.warn(span, message).hint(hint))
@@ -291,6 +287,22 @@ mod tests {
         format!(
             "framegate: 1\ndefault: allow\nfacts: {{ role: string }}\nrules:\n  - {{ name: r, that: '{that}' }}\n"
         )
+    }
+
+    #[test]
+    fn what_all_tools_need_of_the_user_is_told_like_what_one_needs() {
+        for options in ["tools: { t: { confirm: true } }", "defaults: { confirm: true }"] {
+            let text = format!("framegate: 1\ndefault: allow\n{options}\n");
+            let policy =
+                Policy::load("p.yaml", text.as_bytes(), &mut |_| Err("no files".into())).unwrap().policy;
+            let said: Vec<String> =
+                policy.unheard_user().iter().map(|problem| problem.title().to_owned()).collect();
+            assert_eq!(
+                said,
+                ["`confirm` needs the user's words, which nothing gives: its calls ask"],
+                "{options}"
+            );
+        }
     }
 
     #[test]

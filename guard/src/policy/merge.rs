@@ -15,6 +15,7 @@ use super::states::Allowance;
 /// One option with its value. A new option is a variant here, an arm in [`Set::apply`] and one where it is read.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Set {
+    Acts(bool),
     Approve(Approve),
     Arguments(Arguments),
     Authorize(bool),
@@ -46,6 +47,7 @@ impl Set {
     fn apply(&self, options: &mut ToolOptions) {
         let provenance = &mut options.provenance;
         match self {
+            Set::Acts(value) => provenance.acts = Some(*value),
             Set::Approve(value) => options.approve = *value,
             Set::Arguments(value) => options.arguments = *value,
             Set::Authorize(value) => provenance.authorize = *value,
@@ -150,6 +152,8 @@ impl Conflict {
 #[derive(Debug)]
 pub(crate) struct Entries {
     defaults: ToolOptions,
+    /// Where each option of `defaults:` stands.
+    spans: BTreeMap<&'static str, Range<usize>>,
     /// The most literal first.
     entries: Vec<Entry>,
     needs: Needs,
@@ -158,10 +162,11 @@ pub(crate) struct Entries {
 impl Entries {
     pub(crate) fn new(defaults: &[Setting], mut entries: Vec<Entry>) -> Entries {
         entries.sort_by_key(|entry| Reverse(entry.glob.literalness()));
+        let spans = defaults.iter().map(|setting| (setting.key, setting.span.clone())).collect();
         let defaults = applied(ToolOptions::default(), defaults);
         let own: Vec<Provenance> = entries.iter().map(Entry::provenance).collect();
         let needs = Needs::of(own.iter().chain([&defaults.provenance]));
-        Entries { defaults, entries, needs }
+        Entries { defaults, spans, entries, needs }
     }
 
     /// What decisions on any tool depend on.
@@ -175,6 +180,24 @@ impl Entries {
 
     pub(crate) fn defaults(&self) -> &ToolOptions {
         &self.defaults
+    }
+
+    /// What `defaults:` and each entry say themselves of where values come from, each with where an option stands.
+    pub(crate) fn provenances(
+        &self,
+    ) -> impl Iterator<Item = (Provenance, impl Fn(&str) -> Option<Range<usize>>)> {
+        let of_entry = |entry: &Entry| {
+            entry
+                .settings
+                .iter()
+                .map(|setting| (setting.key, setting.span.clone()))
+                .collect::<BTreeMap<_, _>>()
+        };
+        let defaults = (self.defaults.provenance.clone(), self.spans.clone());
+        let entries = self.entries.iter().map(move |entry| (entry.provenance(), of_entry(entry)));
+        std::iter::once(defaults)
+            .chain(entries)
+            .map(|(own, spans)| (own, move |key: &str| spans.get(key).cloned()))
     }
 
     pub(crate) fn names(&self, server: &str, tool: &str) -> bool {

@@ -216,6 +216,9 @@ pub struct Provenance {
     pub scan_user: bool,
     /// The authorizer is asked.
     pub authorize: bool,
+    /// Whether a call changes something or carries data out, where the policy says so: `instructions: flow` judges those
+    /// that do.
+    pub acts: Option<bool>,
 }
 
 impl Provenance {

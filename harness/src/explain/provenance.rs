@@ -21,6 +21,7 @@ pub(super) fn json(options: &Provenance) -> Map<String, Value> {
     all.insert("require_request".into(), options.request.as_ref().map_or(Value::Bool(false), request));
     all.insert("scan_user".into(), options.scan_user.into());
     all.insert("authorize".into(), options.authorize.into());
+    all.insert("acts".into(), options.acts.into());
     all
 }
 

@@ -89,6 +89,11 @@ pub(in crate::policy) fn contradictions(inner: &Inner) -> Vec<Problem> {
                 hint,
             ));
         }
+        let follows = |own: &Provenance| own.instructions() == Instructions::Flow;
+        if let Some(span) = set("acts").filter(|_| !inner.tools.provenances().any(|(any, _)| follows(&any))) {
+            let hint = "write `instructions: flow`, for this tool or under `defaults`";
+            problems.push(warn(span, "`acts` is read by `instructions: flow`, and no tool has that", hint));
+        }
         if let Some(span) = set("scan_user").filter(|_| own.scan_user && !is_grounded) {
             let hint = "name arguments under `ground`";
             problems.push(warn(

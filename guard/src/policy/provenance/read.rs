@@ -33,6 +33,7 @@ pub(crate) const OPTIONS: &[&str] = &[
     "confirm",
     "require_request",
     "scan_user",
+    "acts",
     "authorize",
 ];
 
@@ -80,6 +81,7 @@ impl Reader<'_> {
                 "tool_values" => self.choice(node, TOOL_VALUES).map(|at| Set::ToolValues(at.value)),
                 "instructions" => self.choice(node, INSTRUCTIONS).map(|at| Set::Instructions(at.value)),
                 "authorize" => self.boolean(node).map(|at| Set::Authorize(at.value)),
+                "acts" => self.boolean(node).map(|at| Set::Acts(at.value)),
                 "once" => self.boolean(node).map(|at| Set::Once(at.value)),
                 "confirm" => self.confirm(node).map(Set::Confirm),
                 "require_request" => self.request(node).map(Set::Request),

@@ -117,6 +117,9 @@ pub(super) fn blank(file: &str) -> String {
 
 # mode: monitor                # decide and log, change nothing: a good first day
 
+# What a tool's output asks for is not simply done: a call that follows it is put to a person.
+defaults: { instructions: flow }
+
 # Tools that are not named here are hidden from the model, and refused if they are called all the same.
 tools:
   # read_file: {}
@@ -141,6 +144,9 @@ impl Draft {
 framegate: 1
 
 # mode: monitor                # decide and log, change nothing: a good first day
+
+# What a tool's output asks for is not simply done: a call that follows it is put to a person.
+defaults: {{ instructions: flow }}
 {resources}
 # Tools that are not named here are hidden from the model, and refused if they are called all the same.
 tools:
