@@ -37,6 +37,7 @@
 mod border;
 pub(crate) mod class;
 mod fuzz;
+mod grouped;
 mod leaves;
 mod number;
 mod occurrences;
@@ -68,6 +69,8 @@ pub enum Match {
     Nocase,
     /// As nocase without that exception; `#T90` may be written `T90`.
     Id,
+    /// As nocase; an identifier of letters and digits however it is grouped: `DE89 3704` for `DE893704`.
+    Grouped,
     /// The same place on the web: see [`crate::link::same_url`].
     Url,
     /// The same place, or one below it.
@@ -77,12 +80,13 @@ pub enum Match {
 }
 
 impl Match {
-    const ALL: [(Match, &'static str); 8] = [
+    const ALL: [(Match, &'static str); 9] = [
         (Match::Token, "token"),
         (Match::Whole, "whole"),
         (Match::Spaced, "spaced"),
         (Match::Nocase, "nocase"),
         (Match::Id, "id"),
+        (Match::Grouped, "grouped"),
         (Match::Url, "url"),
         (Match::UrlPrefix, "url_prefix"),
         (Match::Substring, "substring"),

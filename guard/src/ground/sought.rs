@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::border::{self, Border, Edges};
 use super::class;
+use super::grouped::Grouped;
 use super::number::Number;
 use super::occurrences::Needle;
 use super::prepared::Prepared;
@@ -27,6 +28,7 @@ enum What {
     Number(Number),
     Address(Address),
     Closure(Closure),
+    Grouped(Grouped),
 }
 
 /// Finds a value in its own way.
@@ -71,6 +73,9 @@ impl Sought {
         let rule = match matcher.how {
             Match::Url => PathRule::Exact,
             Match::UrlPrefix => PathRule::Prefix,
+            Match::Grouped if let Some(grouped) = Grouped::new(&view::folded_value(text)) => {
+                return Sought(What::Grouped(grouped));
+            }
             how => return Sought(Word::new(how, text).map_or(What::Nothing, What::Word)),
         };
         Sought(Address::new(text, rule).map_or(What::Nothing, What::Address))
@@ -132,6 +137,7 @@ impl Sought {
             What::Number(number) => {
                 number.each(text.plain(), text.digits(), |span| found(text.plain_span(span)))
             }
+            What::Grouped(grouped) => grouped.each(text.folded(), |span| found(text.folded_span(span))),
             What::Address(address) => each_address(address, text, &mut found),
             What::Closure(closure) => (closure.0)(text.text()).into_iter().try_for_each(|span| {
                 match text.text().get(span.clone()) {
@@ -168,7 +174,7 @@ impl Word {
             Match::Substring => (Border::None, false),
             Match::Token | Match::Spaced => (Border::Token, false),
             Match::Whole => (Border::Whole, false),
-            Match::Nocase => (Border::TokenOrPair, true),
+            Match::Nocase | Match::Grouped => (Border::TokenOrPair, true),
             Match::Id => (Border::Token, true),
             Match::Url | Match::UrlPrefix => return None,
         };

@@ -17,10 +17,13 @@ struct Seen {
 /// All places of a value in a text, in bytes of the text.
 pub fn find(matcher: &Matcher, text: &str, value: Value<'_>) -> Vec<Range<usize>> {
     let url = matches!(matcher.how, Match::Url | Match::UrlPrefix);
-    let folded = matches!(matcher.how, Match::Nocase | Match::Id);
+    let folded = matches!(matcher.how, Match::Nocase | Match::Id | Match::Grouped);
     match value.kind() {
         Kind::String if url => urls(text, value.as_str().unwrap(), matcher.how == Match::UrlPrefix),
         Kind::Bool if url => Vec::new(),
+        Kind::String if matcher.how == Match::Grouped && is_grouped(value.as_str().unwrap()) => {
+            groups(&read(text, true), value.as_str().unwrap())
+        }
         Kind::String => words(&read(text, folded), value.as_str().unwrap(), matcher.how),
         Kind::Bool => {
             words(&read(text, folded), if value.as_bool().unwrap() { "True" } else { "False" }, matcher.how)
@@ -88,11 +91,57 @@ fn span(text: &[Seen], from: usize, to: usize) -> Range<usize> {
     text[from].at..text[to - 1].end
 }
 
+// === groups ===
+
+fn letters(value: &str) -> Vec<char> {
+    read(value, true).iter().map(|seen| seen.c).filter(|c| !" -./".contains(*c)).collect()
+}
+
+fn is_grouped(value: &str) -> bool {
+    let letters = letters(value);
+    (6..=64).contains(&letters.len())
+        && letters.iter().all(|c| is_alphanumeric(*c))
+        && letters.iter().any(|c| is_decimal(*c))
+}
+
+/// Every stretch of the text whose letters are those of the value, with single signs between some of them.
+fn groups(text: &[Seen], value: &str) -> Vec<Range<usize>> {
+    let wanted = letters(value);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for from in 0..text.len() {
+        for to in from + wanted.len()..=(from + 2 * wanted.len()).min(text.len()) {
+            let part: String = text[from..to].iter().map(|seen| seen.c).collect();
+            let signs: Vec<bool> = part.chars().map(|c| " -./".contains(c)).collect();
+            let is_parted =
+                !signs[0] && !signs[signs.len() - 1] && !signs.windows(2).any(|two| two[0] && two[1]);
+            let same = part.chars().filter(|c| !" -./".contains(*c)).eq(wanted.iter().copied());
+            let outside = |near: Option<char>, beyond: Vec<char>| match near {
+                Some(c) if is_word(c) => false,
+                Some(c) if " -./".contains(c) && signs.contains(&true) => {
+                    !beyond.into_iter().take(64).take_while(|c| is_word(*c)).any(is_decimal)
+                }
+                _ => true,
+            };
+            let left = text[..from.saturating_sub(1)].iter().rev().map(|seen| seen.c).collect();
+            let right = text.get(to + 1..).unwrap_or_default().iter().map(|seen| seen.c).collect();
+            if is_parted
+                && same
+                && outside(at(text, from.checked_sub(1)), left)
+                && outside(at(text, Some(to)), right)
+                && found.last().is_none_or(|last| last.end <= text[from].at)
+            {
+                found.push(span(text, from, to));
+            }
+        }
+    }
+    found
+}
+
 // === words ===
 
 fn words(text: &[Seen], value: &str, how: Match) -> Vec<Range<usize>> {
     let value: Vec<char> =
-        read(value, matches!(how, Match::Nocase | Match::Id)).iter().map(|s| s.c).collect();
+        read(value, matches!(how, Match::Nocase | Match::Id | Match::Grouped)).iter().map(|s| s.c).collect();
     if value.iter().all(|c| is_space(*c)) {
         return Vec::new();
     }
