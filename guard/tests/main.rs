@@ -20,6 +20,7 @@ mod properties_provenance;
 mod prove;
 mod prove_common;
 mod prove_native;
+mod prove_sound;
 mod prove_walked;
 mod prove_windows;
 mod provenance;

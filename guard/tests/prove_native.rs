@@ -21,7 +21,7 @@ fn policy(text: &str) -> Policy {
 }
 
 #[derive(Debug, PartialEq)]
-enum Came {
+pub(crate) enum Came {
     /// The states after each event.
     Broken(Vec<String>),
     Proved,
@@ -29,7 +29,7 @@ enum Came {
     Undecided(String),
 }
 
-fn asked(text: &str, asks: Asks, listed: Option<&[(&str, &str)]>, asked: &Asked) -> Came {
+pub(crate) fn asked(text: &str, asks: Asks, listed: Option<&[(&str, &str)]>, asked: &Asked) -> Came {
     let policy = policy(text);
     let schemas: Vec<(String, Document)> = listed
         .unwrap_or_default()
@@ -66,11 +66,11 @@ fn asked(text: &str, asks: Asks, listed: Option<&[(&str, &str)]>, asked: &Asked)
     }
 }
 
-fn never(text: &str) -> Asked {
+pub(crate) fn never(text: &str) -> Asked {
     Asked { name: "p".to_owned(), never: text.to_owned(), after: None }
 }
 
-fn plain(text: &str, property: &str) -> Came {
+pub(crate) fn plain(text: &str, property: &str) -> Came {
     asked(text, Asks::Granted, None, &never(property))
 }
 
@@ -182,7 +182,10 @@ fn a_limit_holds_within_every_span_of_its_length() {
 #[test]
 fn what_is_spent_never_comes_to_more_than_its_budget() {
     let text = "framegate: 1\ntools: { pay: { budget: { of: args.amount, max: 100, per: day } } }\n";
-    assert_eq!(plain(text, "state.budget_pay > 100"), Came::Proved);
+    let schema = r#"{"type":"object","properties":{"amount":{"type":"number"}},"required":["amount"]}"#;
+    let over = never("state.budget_pay > 100");
+    assert_eq!(asked(text, Asks::Granted, Some(&[("pay", schema)]), &over), Came::Proved);
+    assert_eq!(asked(text, Asks::Refused, None, &over), Came::Proved);
     assert_eq!(plain(text, "state.budget_pay < 0"), Came::Proved);
     assert_eq!(plain(text, "args.amount < 0"), Came::Proved);
     assert_eq!(asked(text, Asks::Refused, None, &never("args.amount > 100")), Came::Proved);
@@ -308,7 +311,7 @@ rules:
 }
 
 /// Not proved: found, or nothing is decided.
-fn is_open(came: &Came) -> bool {
+pub(crate) fn is_open(came: &Came) -> bool {
     !matches!(came, Came::Proved)
 }
 

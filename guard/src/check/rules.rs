@@ -30,11 +30,11 @@ pub(crate) fn check<'a>(
 }
 
 /// Whether a rule's conditions read the arguments.
-pub(super) fn reads_arguments(bound: &BoundRule) -> bool {
+pub(crate) fn reads_arguments(bound: &BoundRule) -> bool {
     bound.when.iter().chain([&bound.that]).any(|condition| reads_of_arguments(condition))
 }
 
-pub(super) fn reads_of_arguments(expression: &Expression) -> bool {
+pub(crate) fn reads_of_arguments(expression: &Expression) -> bool {
     let reads = expression.reads();
     reads.variables.iter().any(|name| OF_ARGUMENTS.contains(&name.as_str())) || !reads.programs.is_empty()
 }

@@ -221,6 +221,13 @@ impl Model {
         }
     }
 
+    /// Adds what is taken for granted, once.
+    pub(crate) fn assume(&mut self, what: &str) {
+        if !self.assumed.iter().any(|assumed| assumed == what) {
+            self.assumed.push(what.to_owned());
+        }
+    }
+
     /// A term as it reads after an event's effects.
     pub(crate) fn after(&mut self, term: Id, effects: &[(usize, Id)]) -> Id {
         let by: HashMap<usize, Id> = effects.iter().copied().collect();

@@ -6,6 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 /// States of the walk: patterns with many stars in them multiply.
 pub(crate) const STATES_MAX: usize = 20_000;
 
+/// How a tool is shown whose name is empty.
+const NAMELESS: &str = "(no name)";
+
 /// One character of a name, or any number of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
@@ -67,7 +70,8 @@ pub(crate) fn shown(classes: &[Class], spelled: &[&str]) -> Vec<String> {
     let all: Vec<Option<&str>> = classes.iter().map(only).collect();
     let is_alone = |name: &str| all.iter().flatten().filter(|other| **other == name).count() == 1;
     let shown = |(class, only): (&Class, &Option<&str>)| {
-        only.filter(|only| is_alone(only)).unwrap_or(&class.name).to_owned()
+        let name = if class.name.is_empty() { NAMELESS } else { &class.name };
+        only.filter(|only| is_alone(only)).unwrap_or(name).to_owned()
     };
     classes.iter().zip(&all).map(shown).collect()
 }
@@ -76,6 +80,10 @@ pub(crate) fn shown(classes: &[Class], spelled: &[&str]) -> Vec<String> {
 pub(crate) fn classes(patterns: &[Vec<Piece>]) -> Option<Vec<Class>> {
     let alphabet = alphabet(patterns);
     let start: Vec<Positions> = patterns.iter().map(|pattern| closed(pattern, BTreeSet::from([0]))).collect();
+    let of = |places: &[Positions]| -> Vec<bool> {
+        patterns.iter().zip(places).map(|(pattern, places)| places.contains(&pattern.len())).collect()
+    };
+    let nameless = of(&start);
     let mut seen: HashSet<Vec<Positions>> = HashSet::from([start.clone()]);
     let mut open = VecDeque::from([(String::new(), start)]);
     let mut found: BTreeMap<Vec<bool>, String> = BTreeMap::new();
@@ -84,9 +92,7 @@ pub(crate) fn classes(patterns: &[Vec<Piece>]) -> Option<Vec<Class>> {
             let next: Vec<Positions> =
                 patterns.iter().zip(&places).map(|(pattern, places)| step(pattern, places, *c)).collect();
             let longer = format!("{name}{c}");
-            let matched =
-                patterns.iter().zip(&next).map(|(pattern, places)| places.contains(&pattern.len())).collect();
-            found.entry(matched).or_insert_with(|| longer.clone());
+            found.entry(of(&next)).or_insert_with(|| longer.clone());
             if seen.len() >= STATES_MAX {
                 return None;
             }
@@ -95,6 +101,8 @@ pub(crate) fn classes(patterns: &[Vec<Piece>]) -> Option<Vec<Class>> {
             }
         }
     }
+    // A name of nothing, where no other one is decided like it: `?*` does not match it.
+    found.entry(nameless).or_default();
     let class = |(matched, name): (Vec<bool>, String)| {
         let mut of = patterns.iter().zip(&matched);
         let is_one = of.any(|(pattern, matched)| *matched && pattern.iter().all(Piece::is_one_char));
@@ -188,6 +196,7 @@ mod tests {
         assert_eq!(found(&["*"]), [("z".to_owned(), vec![0], false)]);
         assert_eq!(found(&[]), [("z".to_owned(), vec![], false)]);
         assert_eq!(found(&["?"]).len(), 2);
+        assert_eq!(found(&["?*"]), [(String::new(), vec![], false), ("z".to_owned(), vec![0], false)]);
     }
 
     #[test]

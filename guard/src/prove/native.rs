@@ -4,6 +4,7 @@
 //! more calls. A call that *asks* may be made, since a person may say yes, unless [`Asks::Refused`].
 
 mod answers;
+mod asked;
 mod candidates;
 mod cel;
 mod clock;
@@ -15,8 +16,10 @@ mod meaning;
 mod names;
 mod operators;
 mod replay;
+mod ruled;
 mod spell;
 mod tool_names;
+mod under_way;
 mod windows;
 
 use std::collections::BTreeMap;
@@ -29,7 +32,7 @@ use super::term::{Sort, Value};
 use super::{Asked, ModelError};
 use crate::cel::{Expression, Type};
 use crate::json;
-use crate::policy::{Bound, BoundTool, FactKind, Glob, Listed};
+use crate::policy::{Bound, BoundTool, FactKind, Glob, Listed, Missing};
 use crate::state::{Kind, Scope, Value as Held};
 
 use names::{Slot, World};
@@ -220,16 +223,22 @@ fn told_apart(bound: &Bound, properties: &[Compiled]) -> Result<Vec<Tool<'static
 }
 
 /// Arguments as a schema has them; only where it is enforced is it believed.
-fn arguments(schema: Option<json::Value<'_>>) -> (BTreeMap<String, names::Argument>, bool) {
-    let Some(schema) = schema else { return (BTreeMap::new(), false) };
+fn arguments(schema: Option<json::Value<'_>>, missing: Missing) -> (BTreeMap<String, names::Argument>, bool) {
+    // What stands beside a reference counts for nothing in the older drafts.
+    let is_plain = |schema: &json::Value<'_>| schema.get("$ref").is_none();
+    let Some(schema) = schema.filter(is_plain) else { return (BTreeMap::new(), false) };
     let Type::Object(object) = Type::of_schema(schema) else { return (BTreeMap::new(), false) };
-    let is_whole = |name: &str| {
-        let property = schema.get("properties").and_then(|properties| properties.get(name));
-        property.and_then(|property| property.get("type")).and_then(json::Value::as_str) == Some("integer")
-    };
     let argument = |(name, field): (&String, &crate::cel::Field)| {
-        let is_whole = is_whole(name);
-        (name.clone(), names::Argument { kind: field.kind.clone(), is_whole, is_required: field.required })
+        let property = schema.get("properties").and_then(|properties| properties.get(name)).filter(is_plain);
+        let is_whole = property.and_then(|property| property.get("type")).and_then(json::Value::as_str)
+            == Some("integer");
+        let kind = if property.is_some() { field.kind.clone() } else { Type::Dyn };
+        // One that is required and not there, or null, is sent on as it is.
+        let argument = match field.required && missing == Missing::Pass {
+            true => names::Argument { kind: Type::Dyn, is_whole: false, is_required: false },
+            false => names::Argument { kind, is_whole, is_required: field.required },
+        };
+        (name.clone(), argument)
     };
     (object.fields.iter().map(argument).collect(), !object.open)
 }

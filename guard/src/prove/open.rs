@@ -44,16 +44,18 @@ impl Model {
         has_after.enumerate().map(seen).collect()
     }
 
-    /// An open call's answer comes in, or never will.
+    /// An open call's answer comes in, or never will, where this holds.
     pub(crate) fn ended(
         &mut self,
         (tool, shown): (&str, &str),
         kind: EventKind,
         open: usize,
+        possible: Id,
         (mut effects, inputs): Parts,
     ) {
         effects.push((open, self.counted(open, -1)));
-        let possible = self.is_open(open);
+        let is_open = self.is_open(open);
+        let possible = self.terms.all([is_open, possible]);
         let (tool, shown) = (tool.to_owned(), shown.to_owned());
         self.events.push(Event { tool, shown, kind, inputs, possible, effects, watched: Vec::new() });
     }

@@ -9,10 +9,11 @@ use std::fmt::Write as _;
 use super::model::{Model, Property};
 use super::term::{Id, Node, Sort, Terms, Two, Value};
 
-/// The largest character that SMT-LIB's strings have.
-const CHAR_MAX: u32 = 0x2_ffff;
+/// SMT-LIB's strings end at U+2FFFF, texts do not. Those that it has beyond the last that is assigned there stand for all
+/// that it has not: a text of the policy with one of them would be told apart from texts that are the same to it.
+const CHAR_MAX: u32 = 0x2_fa1f;
 
-/// Whether SMT-LIB can write a text. What it cannot is to be a free value.
+/// Whether SMT-LIB can write a text, so that it is told apart from all others. What it cannot is to be a free value.
 pub(crate) fn is_writable(text: &str) -> bool {
     text.chars().all(|c| u32::from(c) <= CHAR_MAX)
 }
@@ -328,7 +329,7 @@ mod tests {
 
     #[test]
     fn characters_beyond_what_smt_lib_has_are_told_apart() {
-        assert!(is_writable("\u{2fffd}"));
-        assert!(!is_writable("\u{30000}"));
+        assert!(is_writable("\u{2fa1e}") && is_writable("\u{2fa1f}"));
+        assert!(!is_writable("\u{2fa20}") && !is_writable("\u{30000}"));
     }
 }

@@ -83,7 +83,7 @@ impl Window {
 
     /// What counts now, those left aside whose amount nobody knows.
     #[must_use]
-    pub(super) fn summary(&self, per_us: i64, now: Instant) -> Summary {
+    pub(crate) fn summary(&self, per_us: i64, now: Instant) -> Summary {
         let first = self.first_young(per_us, now);
         let sum = self.total_from(first);
         let until = self.entries.get(first).map(|entry| Instant(entry.at.0.saturating_add(per_us)));

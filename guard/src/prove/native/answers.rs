@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::super::model::{Event, EventKind};
 use super::super::term::{Id, Sort};
 use super::effects::Next;
-use super::events::{About, Applies, Build, Ruled};
+use super::events::{About, Build};
 use super::names::{Names, Reading, Slot};
+use super::under_way::UnderWay;
 use super::windows::{Entry, is_window};
 use super::{Value, held};
 use crate::policy::{BoundEffect, BoundRule, Rule};
@@ -14,10 +15,10 @@ use crate::state::{Scope, Value as Held, Variable};
 
 impl Build<'_> {
     /// The answer comes: what `after` makes of it, and what a failed call takes back.
-    pub(super) fn answer(&mut self, about: &About<'_>, open: usize) {
+    pub(super) fn answer(&mut self, about: &About<'_>, open: &UnderWay) {
         let mut names = self.names_of(about, Reading::Answering);
         let mut changes = BTreeMap::new();
-        for ruled in &about.rules {
+        for ruled in about.rules.iter().filter(|ruled| !ruled.bound.after.is_empty()) {
             let (rule, when) = (ruled.bound, self.was(ruled, &mut names));
             for effect in &rule.after {
                 let is_beyond = self.is_beyond([&*effect.value].into_iter());
@@ -53,17 +54,7 @@ impl Build<'_> {
         }
         let changes = self.effects(&changes);
         let effects = self.undone(about, changes, &mut names);
-        self.ended(about, EventKind::Answer, open, effects, &names);
-    }
-
-    /// Whether a rule was about the call that is answered; with a `when` it may have been or not.
-    fn was(&mut self, rule: &Ruled<'_>, names: &mut Names<'_>) -> (super::super::Id, super::super::Id) {
-        if rule.bound.when.is_none() && matches!(rule.applies, Applies::Always) {
-            return super::cel::always(self.model);
-        }
-        let key = format!("{} was for the call when it was made", rule.bound.rule.name);
-        let was = names.own(self.model, &key, Sort::Bool);
-        (was, self.model.terms.not(was))
+        self.ended(about, EventKind::Answer, open, effects, &mut names);
     }
 
     /// Where it was not certain that a rule was for a call, its `after` is the worst that it can be.
@@ -135,27 +126,36 @@ impl Build<'_> {
     }
 
     /// Nobody saw an answer: the worst it can have been.
-    pub(super) fn lost(&mut self, about: &About<'_>, open: usize) {
+    pub(super) fn lost(&mut self, about: &About<'_>, open: &UnderWay) {
         let mut names = self.names_of_none();
         let mut changes = BTreeMap::new();
-        for ruled in &about.rules {
+        for ruled in about.rules.iter().filter(|ruled| !ruled.bound.after.is_empty()) {
             let (rule, when) = (ruled.bound, self.was(ruled, &mut names));
             for effect in &rule.after {
                 let Some(slot) = self.world.slots.get(&*effect.variable.name).copied() else { continue };
                 let before = changes.get(&*effect.variable.name).copied();
                 if slot.is_window {
-                    let mut next = before.unwrap_or_else(|| self.kept(slot));
-                    next.unknown = self.model.terms.any([next.unknown, when.0]);
+                    let next = self.lost_entry(effect, (before, slot), when, &mut names);
                     changes.insert(effect.variable.name.to_string(), next);
                     continue;
                 }
-                let next = self.worst((&effect.variable, effect.lost.as_ref()), slot, &mut names);
+                let mut next = self.worst((&effect.variable, effect.lost.as_ref()), slot, &mut names);
+                if before.is_some() {
+                    // Two rules may say different things by `lost`: then nothing is known.
+                    let key =
+                        format!("state.{}, of which two rules say different things", effect.variable.name);
+                    let differ = names.own(self.model, &key, Sort::Bool);
+                    let terms = &mut self.model.terms;
+                    let same = terms.not(differ);
+                    next.unknown = terms.any([next.unknown, differ]);
+                    next.either = terms.all([next.either, same]);
+                }
                 let next = self.merged(&effect.variable, before, next, when, &mut names);
                 changes.insert(effect.variable.name.to_string(), next);
             }
         }
         let effects = self.effects(&changes);
-        self.ended(about, EventKind::Lost, open, effects, &names);
+        self.ended(about, EventKind::Lost, open, effects, &mut names);
     }
 
     /// `lost:`, else a boolean may be either and nobody knows another.
@@ -183,18 +183,6 @@ impl Build<'_> {
         let is_either = if slot.either.is_some() { terms.not(was_lost) } else { never };
         let not_either = terms.not(is_either);
         Next { value, unknown: terms.all([not, not_either]), either: terms.all([not, is_either]) }
-    }
-
-    fn ended(
-        &mut self,
-        about: &About<'_>,
-        kind: EventKind,
-        open: usize,
-        effects: Vec<(usize, Id)>,
-        names: &Names<'_>,
-    ) {
-        let of = (about.tool.bound.name.as_str(), about.tool.shown.as_str());
-        self.model.ended(of, kind, open, (effects, names.inputs().into_iter().collect()));
     }
 
     /// Calls of the other servers of a session change what they share with this one: to what, and when, nobody knows.

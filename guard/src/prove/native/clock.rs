@@ -1,12 +1,16 @@
 //! The time at which a solver's sequence is played. The model says how much of a window is left before each call, and
 //! not which entries are how old; here times are looked for at which the ledger counts as much.
 
+use std::sync::Arc;
+
+use num_rational::BigRational;
+
 use super::super::model::Model;
 use super::super::term::Value;
 use super::functions::rational;
 use crate::ledger::{Past, Snapshot};
 use crate::policy::Policy;
-use crate::state::{Belief, Kind, Value as Held, View};
+use crate::state::{Belief, Kind, Value as Held, Variable};
 use crate::world::{Instant, Unknown, World};
 
 /// Between two events, so that no two entries are of one age; too little to count.
@@ -88,23 +92,24 @@ pub(super) fn times(policy: &Policy, past: &Past, now: Instant) -> Vec<Instant> 
     [soon, now].into_iter().chain(ends).collect()
 }
 
-/// Of each window whose sum is known: its name, the sum, and when it falls next.
+/// Of each window: its name, the sum where it is known, and when the next of its entries counts no more.
 fn windows<'w>(
     policy: &'w Policy,
     past: &Past,
     at: Instant,
-) -> impl Iterator<Item = (&'w str, num_rational::BigRational, Option<Instant>)> {
-    let view = View::new(policy.machine(), Snapshot::replayed(past, false).kept(), &Ok(at));
-    let found: Vec<_> = view
-        .all()
-        .filter(|(variable, _)| matches!(variable.kind, Kind::Window { .. }))
-        .filter_map(|(variable, seen)| match &seen.belief {
-            Belief::Known(Held::Summary(summary)) => {
-                Some((&*variable.name, rational(&summary.sum)?, summary.until))
-            }
+) -> impl Iterator<Item = (&'w str, Option<BigRational>, Option<Instant>)> {
+    let snapshot = Snapshot::replayed(past, false);
+    let kept = snapshot.kept();
+    let of = |variable: &'w Arc<Variable>| {
+        let Kind::Window { per_us } = variable.kind else { return None };
+        let Belief::Known(Held::Window(window)) = kept?.belief(variable) else { return None };
+        let sum = match window.seen(per_us, at) {
+            Belief::Known(Held::Summary(summary)) => rational(&summary.sum),
             _ => None,
-        })
-        .collect();
+        };
+        Some((&*variable.name, sum, window.summary(per_us, at).until))
+    };
+    let found: Vec<_> = policy.machine().variables().iter().filter_map(of).collect();
     found.into_iter()
 }
 
@@ -124,7 +129,7 @@ fn compared(
             _ => None,
         }
     };
-    windows(policy, past, at).filter_map(|(name, sum, _)| Some(sum.cmp(&wanted(name)?))).collect()
+    windows(policy, past, at).filter_map(|(name, sum, _)| Some(sum?.cmp(&wanted(name)?))).collect()
 }
 
 /// The time that has passed, where it is worth telling.

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use super::super::term::{Id, Sort, Terms, Two};
 use super::Asks;
-use super::events::{Build, Ruled};
+use super::events::Build;
 use super::names::{Names, Slot};
+use super::ruled::Ruled;
 use super::windows::{Entry, is_window};
 use crate::cel::Expression;
+use crate::check::rules::{reads_arguments, reads_of_arguments};
 use crate::policy::{BoundEffect, Mode};
 use crate::state::{Combine, Kind, Variable};
 
@@ -29,8 +31,10 @@ impl Build<'_> {
     ) -> (BTreeMap<String, Next>, Vec<Id>) {
         let (mut changes, mut fits) = (BTreeMap::new(), Vec::new());
         for ruled in rules {
-            let (rule, when) = (ruled.bound, self.when(ruled, names));
+            let (rule, is_for) = (ruled.bound, self.when(ruled, names));
             for effect in &rule.set {
+                let reads_them = reads_arguments(rule) || reads_of_arguments(&effect.value);
+                let when = self.or_invalid(is_for, !is_enforced && reads_them, names);
                 let before = changes.get(&*effect.variable.name).copied();
                 // The guard looks at all that both of them read.
                 let read = rule.when.iter().chain([&effect.value]).map(|expression| &**expression);
@@ -58,9 +62,11 @@ impl Build<'_> {
                 // Of a rule that is monitored nothing is stopped, and nobody knows what the variable holds then.
                 let is_over = self.model.terms.not(fit);
                 next.unknown = self.model.terms.any([next.unknown, is_over]);
+                // What one adds may make room for what the next one adds: only the first one is to fit by itself.
+                let is_alone = before.is_none() || effect.variable.combine.is_none();
                 let next = self.merged(&effect.variable, before, next, when, names);
                 changes.insert(effect.variable.name.to_string(), next);
-                if rule.rule.mode != Mode::Monitor {
+                if is_alone && rule.rule.mode != Mode::Monitor {
                     fits.push(fit);
                 }
             }
@@ -100,10 +106,10 @@ impl Build<'_> {
         let (value, ok) = self.combined(variable, slot, given, ok);
         let (value, fit) = match variable.kind {
             Kind::Int => {
+                // What is added has to fit as well as the sum.
+                let fits = [self.is_of_64_bits(given), self.is_of_64_bits(value)];
                 let terms = &mut self.model.terms;
-                let (least, most) = (terms.int(i64::MIN), terms.int(i64::MAX));
-                let (low, high) = (terms.at_most(least, value), terms.at_most(value, most));
-                let fits = terms.all([low, high]);
+                let fits = terms.all(fits);
                 let zero = terms.int(0);
                 let kept = terms.choose(fits, value, zero);
                 let not = terms.not(ok);
@@ -112,6 +118,13 @@ impl Build<'_> {
             _ => (value, self.model.terms.bool(true)),
         };
         Some((self.of(variable, slot, value, ok, names), fit))
+    }
+
+    fn is_of_64_bits(&mut self, value: Id) -> Id {
+        let terms = &mut self.model.terms;
+        let (least, most) = (terms.int(i64::MIN), terms.int(i64::MAX));
+        let (low, high) = (terms.at_most(least, value), terms.at_most(value, most));
+        terms.all([low, high])
     }
 
     /// A value that is there, or anything.

@@ -11,6 +11,9 @@ use crate::cel::tree::{Each, Kind, Node, Quantifier};
 use crate::cel::{Type, Value};
 use crate::decimal::Decimal;
 
+/// What a proof about quotients takes for granted.
+const DIVIDED: &str = "what is divided has at most 40 digits: quotients of longer numbers are rounded";
+
 /// Items of a list in the policy that are looked at one by one.
 const ITEMS_MAX: usize = 1000;
 
@@ -128,13 +131,14 @@ impl Lower<'_, '_> {
         either(&mut self.model.terms, &parts)
     }
 
-    /// Exact where the divisor is a constant whose quotients end: others are rounded.
+    /// Exact where the divisor is a constant whose quotients end soon: others are rounded.
     pub(super) fn quotient(&mut self, node: &Node, a: &Meaning, b: &Meaning) -> Meaning {
         let divisor = match b {
             Meaning::Constant(value) => value.as_number().and_then(|number| rational(&number)),
             _ => None,
         };
-        let Some(divisor) = divisor.filter(ends) else { return self.unknown(node, Type::Number) };
+        let Some(divisor) = divisor.filter(ends_soon) else { return self.unknown(node, Type::Number) };
+        self.model.assume(DIVIDED);
         let (value, ok) = self.as_number(a);
         let terms = &mut self.model.terms;
         let (value, part) = (terms.to_real(value), terms.value(Known::Real(divisor.recip())));
@@ -157,16 +161,53 @@ pub(super) fn rational(number: &Decimal) -> Option<BigRational> {
     Some(if exponent < 0 { BigRational::new(digits, power) } else { BigRational::from(digits * power) })
 }
 
-/// Whether every quotient by it has an end: its numerator has no prime factors but 2 and 5.
-fn ends(divisor: &BigRational) -> bool {
-    let mut rest = divisor.numer().clone();
-    if rest.is_zero() || rest.bits() > 64 {
+/// Whether every quotient by it of a number of 40 digits ends before it is rounded, which it is after 51 digits and those
+/// of the divisor: but for tens it is a small power of 2 or of 5.
+fn ends_soon(divisor: &BigRational) -> bool {
+    const POWER_MAX: u32 = 15;
+    if divisor.is_zero() || divisor.numer().bits() > 64 || divisor.denom().bits() > 64 {
         return false;
     }
-    for factor in [2, 5].map(BigInt::from) {
+    let (mut rest, mut powers) = (divisor.clone(), [0_u32; 2]);
+    // Times ten until it is whole, and divided by ten while that leaves it whole.
+    while !rest.is_integer() {
+        rest *= BigInt::from(10);
+    }
+    let mut rest = rest.to_integer();
+    for (power, factor) in powers.iter_mut().zip([2, 5].map(BigInt::from)) {
         while (&rest % &factor).is_zero() {
             rest /= &factor;
+            *power += 1;
         }
     }
-    *rest.magnitude() == num_bigint::BigUint::from(1_u8)
+    let [twos, fives] = powers;
+    *rest.magnitude() == num_bigint::BigUint::from(1_u8) && twos.abs_diff(fives) <= POWER_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotient_is_exact_by_what_does_not_round_it() {
+        let digits = |count: usize| Decimal::parse(&"7".repeat(count)).unwrap();
+        for (text, is_exact) in [
+            ("2", true),
+            ("-0.5", true),
+            ("1000", true),
+            ("32768", true),
+            ("65536", false),
+            ("3", false),
+            ("0", false),
+        ] {
+            let divisor = Decimal::parse(text).unwrap();
+            assert_eq!(ends_soon(&rational(&divisor).unwrap()), is_exact, "{text}");
+            if is_exact {
+                let quotient = digits(40).div(&divisor).unwrap();
+                assert_eq!(quotient.mul(&divisor).unwrap(), digits(40), "{text}");
+            }
+        }
+        let rounded = digits(53).div(&Decimal::parse("2").unwrap()).unwrap();
+        assert_ne!(rounded.mul(&Decimal::parse("2").unwrap()).unwrap(), digits(53));
+    }
 }

@@ -3,9 +3,11 @@
 
 use super::super::term::Id;
 use super::Asks;
-use super::events::{Build, Ruled};
+use super::events::Build;
 use super::names::{Names, Slot};
+use super::ruled::Ruled;
 use crate::cel::Expression;
+use crate::check::rules::reads_arguments;
 use crate::policy::{BoundRule, Mode, Otherwise};
 use crate::state::{Kind, reads};
 
@@ -26,7 +28,7 @@ impl Build<'_> {
     pub(super) fn rule(&mut self, ruled: &Ruled<'_>, is_enforced: bool, names: &mut Names<'_>) -> Option<Id> {
         let bound = ruled.bound;
         let when = self.when(ruled, names);
-        self.note_uncertain(bound, when);
+        self.note_uncertain(bound, when, is_enforced);
         let that = self.lower(names).condition(&bound.that);
         let terms = &mut self.model.terms;
         let stops = terms.all([when.0, that.1]);
@@ -60,8 +62,11 @@ impl Build<'_> {
     }
 
     /// A rule whose `when` has no value, or another one in another state that may be, may be for a call or not.
-    pub(super) fn note_uncertain(&mut self, bound: &BoundRule, when: (Id, Id)) {
+    fn note_uncertain(&mut self, bound: &BoundRule, when: (Id, Id), is_enforced: bool) {
         let Some(condition) = &bound.when else { return };
+        if !is_enforced && reads_arguments(bound) {
+            self.uncertain.insert(bound.rule.name.clone());
+        }
         let terms = &mut self.model.terms;
         let is_certain = terms.any([when.0, when.1]);
         let is_total = terms.truth(is_certain) == Some(true);

@@ -225,11 +225,13 @@ impl<'n> Names<'n> {
     fn state(&mut self, model: &mut Model, name: &str) -> Option<Meaning> {
         let slot = *self.world.slots.get(name)?;
         let (mut value, unknown) = (model.read(slot.at), model.read(slot.unknown));
-        if slot.is_window && self.reading == Reading::Answering {
-            // What is too old by now counted then.
-            value = self.free(model, &format!("state.{name} as of the call that is answered"), slot.sort);
-        }
         let mut known = vec![model.terms.not(unknown)];
+        if slot.is_window && self.reading == Reading::Answering {
+            // What is too old by now counted then, and may have been what nobody knew.
+            let key = format!("state.{name} as of the call that is answered");
+            value = self.free(model, &key, slot.sort);
+            known.push(self.own(model, &format!("{key} is known"), Sort::Bool));
+        }
         match (self.reading, slot.either) {
             (Reading::Answering | Reading::AsItIs, Some(either)) => {
                 let either = model.read(either);

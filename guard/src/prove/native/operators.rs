@@ -104,6 +104,14 @@ impl Lower<'_, '_> {
             matches!(meaning, Meaning::Opaque { kind: Type::Timestamp | Type::Duration, .. })
                 || matches!(meaning, Meaning::Constant(Value::Timestamp(_) | Value::Duration(_)))
         };
+        let is_bool = |meaning: &Meaning| match meaning {
+            Meaning::Bool { .. } | Meaning::Opaque { kind: Type::Bool, .. } => true,
+            Meaning::Constant(value) => value.as_bool().is_some(),
+            _ => false,
+        };
+        if is_bool(a) || is_bool(b) {
+            return self.order_of_bools(a, b, or_equal);
+        }
         let is_known = |lower: &mut Self, meaning: &Meaning| lower.plain(meaning).is_some();
         if is_time(a) || is_time(b) || !(is_known(self, a) || is_known(self, b)) {
             return self.unknown(node, Type::Bool);
@@ -118,6 +126,16 @@ impl Lower<'_, '_> {
             Some(holds) => test(terms, holds, ok),
             None => self.unknown(node, Type::Bool),
         }
+    }
+
+    /// `false` is less than `true`.
+    fn order_of_bools(&mut self, a: &Meaning, b: &Meaning, or_equal: bool) -> Meaning {
+        let (a, b) = (self.as_bool(a), self.as_bool(b));
+        let terms = &mut self.model.terms;
+        let has_values = [terms.any([a.0, a.1]), terms.any([b.0, b.1])];
+        let ok = terms.all(has_values);
+        let holds = if or_equal { terms.any([a.1, b.0]) } else { terms.all([a.1, b.0]) };
+        test(terms, holds, ok)
     }
 
     pub(super) fn sum(&mut self, node: &Node, a: &Meaning, b: &Meaning) -> Meaning {

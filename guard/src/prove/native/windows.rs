@@ -3,15 +3,21 @@
 //! The model has one number of each, what counts of it. A call raises it by what it adds, exactly; between two events
 //! any time may pass, and *any part* of it may be too old by then: which entries are how old is not kept. So it never
 //! rises without an effect, and whatever the ledger counts at any time is among what the model may count.
+//!
+//! An amount that nobody knows makes the whole unknown, and that ends too: the entry is too old some time, and what others
+//! added meanwhile still counts. Once the model never knew such a window again, and said of a budget of 100 that it is
+//! held, though people who say yes while nothing is known let through what comes to 160. So what is added is counted
+//! while nothing is known as well.
 
 use super::super::model::InputKind;
 use super::super::term::{Id, Sort, Two, Value};
 use super::effects::Next;
 use super::events::Build;
+use super::functions::rational;
 use super::names::{Names, Slot};
 use crate::cel::Expression;
-use crate::policy::{BoundRule, Policy};
-use crate::state::{Kind, Variable};
+use crate::policy::{BoundEffect, BoundRule, Policy};
+use crate::state::{Kind, Value as Held, Variable};
 
 /// What a proof about windows takes for granted.
 const CLOCK: &str = "the clock can be read and is never set back";
@@ -39,7 +45,12 @@ pub(super) fn empty(policy: &Policy, variable: &Variable) -> Value {
         let number = expression.root().constant().and_then(crate::cel::Value::as_number);
         number.is_some_and(|number| number.is_integer())
     };
-    let is_int = amounts.peek().is_some() && amounts.all(|effect| is_whole(&effect.value.expression));
+    let is_whole_lost = |lost: &Option<Held>| match lost {
+        Some(Held::Decimal(amount)) => amount.is_integer(),
+        other => other.is_none(),
+    };
+    let is_int = amounts.peek().is_some()
+        && amounts.all(|effect| is_whole(&effect.value.expression) && is_whole_lost(&effect.lost));
     Value::zero(if is_int { Sort::Int } else { Sort::Real })
 }
 
@@ -151,7 +162,39 @@ impl Build<'_> {
         terms.any([unknown, is_lost])
     }
 
-    /// After every event time passes: of what counts then any part may be left.
+    /// A window after a call that got no answer: what `lost` says is added, else an amount that nobody knows.
+    pub(super) fn lost_entry(
+        &mut self,
+        effect: &BoundEffect,
+        (before, slot): (Option<Next>, Slot),
+        when: (Id, Id),
+        names: &mut Names<'_>,
+    ) -> Next {
+        let mut next = before.unwrap_or_else(|| self.kept(slot));
+        let amount = match &effect.lost {
+            Some(Held::Decimal(amount)) if !amount.is_negative() => rational(amount),
+            _ => None,
+        };
+        let is_full = self.choice(&effect.variable, names, Sort::Bool);
+        let terms = &mut self.model.terms;
+        let is_unclear = match amount {
+            Some(amount) => {
+                let amount = match slot.sort {
+                    Sort::Int => Value::Int(amount.to_integer()),
+                    _ => Value::Real(amount),
+                };
+                let (amount, zero) = (terms.value(amount), terms.value(Value::zero(slot.sort)));
+                let added = terms.choose(when.0, amount, zero);
+                next.value = terms.two(Two::Add, next.value, added);
+                terms.all([when.0, is_full])
+            }
+            None => when.0,
+        };
+        next.unknown = terms.any([next.unknown, is_unclear]);
+        next
+    }
+
+    /// After every event time passes: of what counts then any part may be left, and what made it unknown may be too old.
     pub(super) fn age(&mut self) {
         let windows: Vec<(String, Slot)> = self
             .world
@@ -164,24 +207,28 @@ impl Build<'_> {
             self.model.note(format!(
                 "`state.{name}` is a window: between two events any part of what counts may be too old"
             ));
-            if !self.model.assumed.iter().any(|assumed| assumed == CLOCK) {
-                self.model.assumed.push(CLOCK.to_owned());
-            }
+            self.model.assume(CLOCK);
             let label = format!("state.{name}, what is left of it");
             let (input, any) = self.model.input(label, slot.sort, InputKind::Own);
-            let kept = self.model.read(slot.at);
+            let label = format!("state.{name}, is not known yet");
+            let (unclear_input, is_unclear) = self.model.input(label, Sort::Bool, InputKind::Own);
             for at in 0..self.model.events.len() {
-                let Some(event) = self.model.events.get(at) else { continue };
-                let made = event.effects.iter().find(|(changed, _)| *changed == slot.at);
-                let whole = made.map_or(kept, |(_, value)| *value);
+                let whole = self.made_of(at, slot.at);
                 let left = self.part_of(any, whole);
+                let unknown = self.made_of(at, slot.unknown);
+                let unknown = self.model.terms.all([unknown, is_unclear]);
                 let Some(event) = self.model.events.get_mut(at) else { continue };
-                event.inputs.push(input);
-                match event.effects.iter_mut().find(|(changed, _)| *changed == slot.at) {
-                    Some((_, value)) => *value = left,
-                    None => event.effects.push((slot.at, left)),
-                }
+                event.inputs.extend([input, unclear_input]);
+                event.effects.retain(|(changed, _)| *changed != slot.at && *changed != slot.unknown);
+                event.effects.extend([(slot.at, left), (slot.unknown, unknown)]);
             }
         }
+    }
+
+    /// What an event makes of a variable.
+    fn made_of(&mut self, event: usize, variable: usize) -> Id {
+        let effects = self.model.events.get(event).into_iter().flat_map(|event| &event.effects);
+        let made = effects.clone().find(|(changed, _)| *changed == variable).map(|(_, value)| *value);
+        made.unwrap_or_else(|| self.model.read(variable))
     }
 }

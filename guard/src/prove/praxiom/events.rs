@@ -23,7 +23,7 @@ fn condition(model: &mut Model, program: &Program, names: &Names) -> Id {
     if let Some(lowered) = lower(model, program, names) {
         return lowered.holds(&mut model.terms);
     }
-    let what = "an expression of a property with a character beyond U+2FFFF".to_owned();
+    let what = "an expression of a property with a character beyond U+2FA1F".to_owned();
     model.input(what.clone(), Sort::Bool, InputKind::Free(what)).1
 }
 
@@ -197,7 +197,7 @@ impl<'b> Build<'b> {
         if let Some(lowered) = lower(self.model, program, names) {
             return lowered;
         }
-        let what = format!("an expression of action `{}` with a character beyond U+2FFFF", action.name);
+        let what = format!("an expression of action `{}` with a character beyond U+2FA1F", action.name);
         let value = self.input(inputs, &what, sort, InputKind::Free(what.clone()));
         let decided = self.input(inputs, &what, Sort::Bool, InputKind::Free(what.clone()));
         Lowered { value, decided }
@@ -315,7 +315,8 @@ impl<'b> Build<'b> {
         for (at, lowered) in assigned {
             self.settle(&mut effects, at, lowered, &mut bound.inputs);
         }
-        self.model.ended((&tool.name, &tool.shown), EventKind::Answer, open, (effects, bound.inputs));
+        let always = self.model.terms.bool(true);
+        self.model.ended((&tool.name, &tool.shown), EventKind::Answer, open, always, (effects, bound.inputs));
     }
 
     /// Nobody saw the answer: what it would not have changed, whatever it said, is still known.
@@ -331,7 +332,8 @@ impl<'b> Build<'b> {
             let lowered = Lowered { value: old, decided: known };
             self.settle(&mut effects, at, lowered, &mut bound.inputs);
         }
-        self.model.ended((&tool.name, &tool.shown), EventKind::Lost, open, (effects, bound.inputs));
+        let always = self.model.terms.bool(true);
+        self.model.ended((&tool.name, &tool.shown), EventKind::Lost, open, always, (effects, bound.inputs));
     }
 
     /// A variable after an answer: the value where it is decided, else any, and nobody knows it.
