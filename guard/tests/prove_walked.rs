@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::prove_common::outcome;
+use crate::prove_common::{Test, outcome};
 use crate::state_common::Clock;
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::ledger::{Ended, Ledger, MemoryLedger, Said, SessionKey, Settled, Step, Stepped};
@@ -21,7 +21,7 @@ const DEPTH: usize = 3;
 const WALKS: usize = 400;
 const STEPS: usize = 7;
 const TOOLS: [&str; 3] = ["t", "u", "v"];
-const ARGUMENTS: [&str; 3] = ["{}", r#"{"x":true}"#, r#"{"x":false}"#];
+const ARGUMENTS: [&str; 5] = ["{}", r#"{"x":true}"#, r#"{"x":false}"#, r#"{"x":7}"#, r#"{"x":null}"#];
 
 struct Text(bool);
 
@@ -40,8 +40,36 @@ impl Said for Text {
 /// Microseconds between two calls: windows are a minute long.
 const GAPS: [i64; 6] = [0, 0, 1, 30_000_000, 59_999_999, 60_000_000];
 
-/// One walk: what it did up to an allowed call of `v`.
-fn walk(guard: &Guard, asks: Asks, mut choose: impl FnMut(usize) -> usize) -> Option<Vec<String>> {
+/// What may never be: a call of `v`, after one of a tool, in a state of which all this is known.
+#[derive(Debug, Clone)]
+struct Property {
+    after: Option<&'static str>,
+    tests: Vec<Test>,
+}
+
+impl Property {
+    fn asked(&self) -> Asked {
+        let tests = self.tests.iter().map(Test::text);
+        let never = std::iter::once("tool == 'v'".to_owned()).chain(tests).collect::<Vec<_>>().join(" && ");
+        Asked { name: "p".to_owned(), never, after: self.after.map(|tool| format!("tool == '{tool}'")) }
+    }
+}
+
+fn property() -> impl Strategy<Value = Property> {
+    let names = proptest::sample::select(vec!["n", "w", "w", "m"]);
+    let operator = proptest::sample::select(vec![">", "<", "=="]);
+    let test = (names, operator, 0_u8..4).prop_map(|(name, operator, number)| Test(name, operator, number));
+    let after = proptest::sample::select(vec![None, None, Some("t"), Some("u")]);
+    (after, proptest::collection::vec(test, 0..3)).prop_map(|(after, tests)| Property { after, tests })
+}
+
+/// One walk: what it did up to a call that breaks the property.
+fn walk(
+    guard: &Guard,
+    asks: Asks,
+    property: &Property,
+    mut choose: impl FnMut(usize) -> usize,
+) -> Option<Vec<String>> {
     let (ledger, session) = (MemoryLedger::default(), Session::default());
     let key = SessionKey { principal: "p".into(), name: "n".into() };
     let (mut open, mut told): (Vec<(u64, &str)>, Vec<String>) = (Vec::new(), Vec::new());
@@ -62,7 +90,7 @@ fn walk(guard: &Guard, asks: Asks, mut choose: impl FnMut(usize) -> usize) -> Op
             told.push(format!("{tool} ended {how}"));
             continue;
         }
-        let (tool, arguments) = (TOOLS[choose(3)], ARGUMENTS[choose(3)]);
+        let (tool, arguments) = (TOOLS[choose(3)], ARGUMENTS[choose(ARGUMENTS.len())]);
         let document = Document::read(arguments.into(), &Limits::default()).unwrap();
         let receipt = ledger.step(&key, &mut |past| {
             let call = Call { tool, id: None, arguments: document.root() };
@@ -84,7 +112,11 @@ fn walk(guard: &Guard, asks: Asks, mut choose: impl FnMut(usize) -> usize) -> Op
             continue;
         }
         told.push(format!("+{gap} {tool} {arguments} {:?}", receipt.decision.outcome));
-        if tool == "v" {
+        let follows = property.after.is_none_or(|after| {
+            let before = told.split_last().map(|(_, before)| before).unwrap_or_default();
+            before.iter().any(|step| step.starts_with('+') && step.contains(&format!(" {after} ")))
+        });
+        if tool == "v" && follows && property.tests.iter().all(|test| test.holds(&receipt.decision)) {
             return Some(told);
         }
         open.push((receipt.sequence, tool));
@@ -157,6 +189,7 @@ fn rule(name: usize) -> BoxedStrategy<String> {
         condition().prop_map(|value| format!(", set: {{ b: '{value}' }}")),
         condition().prop_map(|value| format!(", set: {{ c: '{value}' }}")),
         number().prop_map(|value| format!(", set: {{ n: '{value}' }}")),
+        number().prop_map(|value| format!(", set: {{ m: '{value}' }}")),
         amount().prop_map(|value| format!(", set: {{ w: '{value}' }}")),
         amount().prop_map(|value| format!(", set: {{ w: '{value}' }}")),
     ];
@@ -169,7 +202,8 @@ fn rule(name: usize) -> BoxedStrategy<String> {
     let after = after.prop_map(|(variable, value, amount, lost)| {
         if variable == "w" {
             let amount = if amount.contains("args") { "1".to_owned() } else { amount };
-            return format!(", after: {{ w: '{amount}' }}");
+            let lost = if lost { ", lost: { w: 2 }" } else { "" };
+            return format!(", after: {{ w: '{amount}' }}{lost}");
         }
         let lost = if lost { format!(", lost: {{ {variable}: false }}") } else { String::new() };
         format!(", after: {{ {variable}: \"{value}\" }}{lost}")
@@ -215,6 +249,8 @@ fn written() -> impl Strategy<Value = String> {
         2 => Just("budget: { of: '(has(args.x) ? 2 : 1)', max: 3, per: minute }"),
         1 => Just("budget: { of: '(args.x ? 2 : 1)', max: 2, per: minute, on_error: undo }"),
         1 => Just("mode: monitor, limit: 1 per minute"),
+        1 => Just("mode: monitor, hidden: true"),
+        1 => Just("missing: pass"),
     ];
     let limits = (limit.clone(), limit);
     (rules, combine, invariant, condition(), limits).prop_map(
@@ -222,7 +258,7 @@ fn written() -> impl Strategy<Value = String> {
             let defined = if defined.contains("defs") { "state.b".to_owned() } else { defined };
             format!(
                 "framegate: 1
-state: {{ a: bool, b: bool, c: {{ type: bool{combine} }}, n: int, w: {{ type: window, per: minute }} }}
+state: {{ a: bool, b: bool, c: {{ type: bool{combine} }}, n: int, m: {{ type: int, combine: add }}, w: {{ type: window, per: minute }} }}
 define: {{ d: '{defined}', e: 'state.n % 3 == 1' }}
 tools: {{ t: {{ {t} }}, u: {{ {u} }}, v: {{}} }}
 {invariant}rules:
@@ -234,19 +270,25 @@ tools: {{ t: {{ {t} }}, u: {{ {u} }}, v: {{}} }}
     )
 }
 
-const SCHEMAS: [Option<&str>; 4] = [
+const SCHEMAS: [Option<&str>; 5] = [
+    Some(r#"{"type":"object","properties":{"x":{"type":"boolean"}},"required":["x"]}"#),
     None,
     Some(r#"{"type":"object","properties":{"x":{"type":"boolean"}}}"#),
     Some(r#"{"type":"object","properties":{"y":{"type":"boolean"}}}"#),
     Some(r#"{"type":"object","properties":{"x":{"type":"string","pattern":"("}}}"#),
 ];
 
+/// More by the environment variable `FRAMEGATE_PROVE_CASES`.
+fn cases() -> u32 {
+    std::env::var("FRAMEGATE_PROVE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(16)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_proved_no_walk_breaks(
-        text in written(), schema in 0..SCHEMAS.len(), asks in any::<bool>(), seed in any::<u64>(),
+        text in written(), schema in 0..SCHEMAS.len(), asks in any::<bool>(), property in property(), seed in any::<u64>(),
     ) {
         let Ok(loaded) = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err(String::new())) else { return Ok(()) };
         let policy = loaded.policy;
@@ -258,7 +300,7 @@ proptest! {
             TOOLS.iter().map(|name| Listed { name, schema: Some(schema.root()) }).collect()
         });
         // Without a listing the guard has any: here a tool that declares something else.
-        let of = schema.unwrap_or(SCHEMAS[2].unwrap());
+        let of = schema.unwrap_or(SCHEMAS[3].unwrap());
         let definitions = TOOLS.iter().map(|name| {
             let text = format!("{{\"name\":\"{name}\",\"inputSchema\":{of}}}");
             ((*name).to_owned(), Ok(Document::read(text.into(), &Limits::default()).unwrap()))
@@ -266,7 +308,7 @@ proptest! {
         let guard = guard.adopt(definitions).0;
         let listing = listed.map_or_else(Listing::unknown, Listing::of);
         let bound = policy.bind("server", &listing).0;
-        let asked = Asked { name: "p".to_owned(), never: "tool == 'v'".to_owned(), after: None };
+        let asked = property.asked();
         let mut model = native::model(&bound, listing.tools.as_deref(), asks, std::slice::from_ref(&asked)).unwrap();
         let mut state = seed | 1;
         let mut choose = |of: usize| {
@@ -275,11 +317,11 @@ proptest! {
             state ^= state << 17;
             usize::try_from(state % 1_000_003).unwrap() % of
         };
-        let broken = (0..WALKS).find_map(|_| walk(&guard, asks, &mut choose));
+        let broken = (0..WALKS).find_map(|_| walk(&guard, asks, &property, &mut choose));
         // Where a walk gets there already, a proof would be wrong; where none does there is nothing to hold it to.
         if let Some(broken) = broken {
             let is_proved = matches!(outcome(&mut model, 0, DEPTH), Found::Proved(_));
-            prop_assert!(!is_proved, "{}\n{asks:?} {schema:?}\n{text}", broken.join("\n"));
+            prop_assert!(!is_proved, "{}\n{asked:?} {asks:?} {schema:?}\n{text}", broken.join("\n"));
         }
     }
 }

@@ -12,13 +12,12 @@ use framegate_guard::policy::{Listing, Policy};
 use framegate_guard::prove::native::{self, Asks};
 use framegate_guard::prove::{Asked, Outcome as Found};
 use framegate_guard::session::Session;
-use framegate_guard::state::Value;
 use framegate_guard::{Call, Decision, Facts, Guard, Outcome};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
-use crate::prove_common::outcome;
+use crate::prove_common::{Test, outcome};
 use crate::state_common::{Answer, Clock};
 
 /// More by the environment variable `FRAMEGATE_PROVE_CASES`.
@@ -26,43 +25,30 @@ const CASES: usize = 16;
 const CALLS: usize = 3;
 const DEPTH: usize = 5;
 const MINUTE: i64 = 60_000_000;
-/// Before a call, and before a state is looked at: the windows are one and two minutes long.
-const GAPS: [i64; 3] = [1, MINUTE, 2 * MINUTE];
 const TOOLS: [&str; 2] = ["t", "u"];
-/// The second one's answer is an error.
-const ARGUMENTS: [&str; 2] = [r#"{"n":2}"#, r#"{"n":1,"fails":true}"#];
 
-/// A comparison of a variable with a number.
-#[derive(Debug, Clone)]
-struct Test(&'static str, &'static str, u8);
+/// What a walk chooses from. More than a few of each are too many to try all.
+#[derive(Debug, Clone, Copy)]
+struct Choices {
+    /// Before a call, and before a state is looked at: the windows are one and two minutes long.
+    gaps: [i64; 3],
+    /// One that `fails` is answered by an error, one that is `lost` never.
+    arguments: [&'static str; 2],
+}
+
+const GAPS: [[i64; 3]; 3] =
+    [[1, MINUTE, 2 * MINUTE], [1, MINUTE / 2, MINUTE], [1, MINUTE - 1, 2 * MINUTE - 1]];
+const ARGUMENTS: [[&str; 2]; 4] = [
+    [r#"{"n":2}"#, r#"{"n":1,"fails":true}"#],
+    [r#"{"n":2}"#, r#"{"n":1,"lost":true}"#],
+    ["{}", r#"{"n":2}"#],
+    [r#"{"lost":true}"#, r#"{"n":2,"fails":true}"#],
+];
 
 #[derive(Debug, Clone)]
 struct Property {
     tool: Option<&'static str>,
     tests: Vec<Test>,
-}
-
-impl Test {
-    fn text(&self) -> String {
-        format!("state.{} {} {}", self.0, self.1, self.2)
-    }
-
-    fn holds(&self, decision: &Decision) -> bool {
-        let state = decision.state.as_ref().unwrap();
-        let (_, seen) = state.before.iter().find(|(name, _)| **name == *self.0).unwrap();
-        let number = match seen.belief.value() {
-            Some(Value::Int(number)) => number.to_string(),
-            Some(Value::Summary(summary)) => summary.sum.to_string(),
-            _ => return false,
-        };
-        let (number, other) = (number.parse::<f64>().unwrap(), f64::from(self.2));
-        match self.1 {
-            ">" => number > other,
-            "<" => number < other,
-            // Halves and whole numbers: no digits are lost.
-            _ => (number - other).abs() < 0.01,
-        }
-    }
 }
 
 impl Property {
@@ -80,6 +66,7 @@ struct Walk<'w> {
     guard: &'w Guard,
     asks: Asks,
     property: &'w Property,
+    choices: Choices,
     ledger: MemoryLedger,
     clock: Clock,
 }
@@ -110,7 +97,7 @@ impl Walk<'_> {
     /// No state may be so, at any time.
     fn is_bad_state(&self) -> bool {
         let now = self.clock.0.load(Ordering::Relaxed);
-        let found = [0].iter().chain(&GAPS).any(|gap| {
+        let found = [0].iter().chain(&self.choices.gaps).any(|gap| {
             self.clock.0.store(now + gap, Ordering::Relaxed);
             self.property.holds(&self.decided("look", "{}", false).1)
         });
@@ -123,8 +110,9 @@ impl Walk<'_> {
         let of_states = self.property.tool.is_none();
         let mut events = 0;
         for (at, call) in calls.iter().enumerate() {
-            let (gap, call) = (GAPS.get(call % GAPS.len()).unwrap(), call / GAPS.len());
-            let (tool, arguments) = (TOOLS.get(call % 2).unwrap(), ARGUMENTS.get(call / 2).unwrap());
+            let Choices { gaps, arguments } = &self.choices;
+            let (gap, call) = (gaps.get(call % gaps.len()).unwrap(), call / gaps.len());
+            let (tool, arguments) = (TOOLS.get(call % 2).unwrap(), arguments.get(call / 2).unwrap());
             self.clock.0.fetch_add(*gap, Ordering::Relaxed);
             let is_last = at + 1 == calls.len();
             let (sequence, decision, is_sent) = self.decided(tool, arguments, true);
@@ -139,7 +127,11 @@ impl Walk<'_> {
             let is_error = arguments.contains("fails");
             let answer = Answer { is_error, text: String::new(), structured: None };
             let how = if is_error { Settled::Failed } else { Settled::Done };
-            self.ledger.settle(&key(), sequence, &Ended { how, answer: Some(&answer) }).unwrap();
+            let ended = match arguments.contains("lost") {
+                true => Ended::without_answer(Settled::Lost),
+                false => Ended { how, answer: Some(&answer) },
+            };
+            self.ledger.settle(&key(), sequence, &ended).unwrap();
             events += usize::from(has_answers);
         }
         if of_states && self.is_bad_state() { Went::Broken(events) } else { Went::On }
@@ -154,16 +146,22 @@ enum Went {
 }
 
 /// The fewest events that any sequence of so many calls needs.
-fn shortest(guard: &Guard, asks: Asks, property: &Property, has_answers: bool) -> Option<usize> {
-    let choices = TOOLS.len() * ARGUMENTS.len() * GAPS.len();
+fn shortest(
+    guard: &Guard,
+    asks: Asks,
+    property: &Property,
+    choices: Choices,
+    has_answers: bool,
+) -> Option<usize> {
+    let count = TOOLS.len() * choices.arguments.len() * choices.gaps.len();
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for _ in 0..=CALLS {
         let (mut longer, mut found) = (Vec::new(), None);
         for calls in &all {
             let (ledger, clock) = (MemoryLedger::default(), Clock(AtomicI64::new(0)));
-            match (Walk { guard, asks, property, ledger, clock }).run(calls, has_answers) {
+            match (Walk { guard, asks, property, choices, ledger, clock }).run(calls, has_answers) {
                 Went::Broken(events) => found = Some(found.map_or(events, |least: usize| least.min(events))),
-                Went::On => longer.extend((0..choices).map(|call| [calls.as_slice(), &[call]].concat())),
+                Went::On => longer.extend((0..count).map(|call| [calls.as_slice(), &[call]].concat())),
                 Went::Refused => {}
             }
         }
@@ -197,7 +195,13 @@ fn written() -> impl Strategy<Value = String> {
     let that =
         limit(&["true", "state.w < 2", "state.w + args.n <= 3", "state.calls < 3", "state.limit_t == 1"]);
     let scope = limit(&["", ", scope: store"]);
-    let after = limit(&["", "", ", after: { w: 1 }", ", after: { n: 'state.w > 1 ? 1 : 0' }"]);
+    let after = limit(&[
+        "",
+        "",
+        ", after: { w: 1 }",
+        ", after: { w: args.n }, lost: { w: 2 }",
+        ", after: { n: 'state.w > 1 ? 1 : 0' }",
+    ]);
     let tools = limit(&["t", "u", "t, u"]);
     (t, u, amount, when, that, scope, after, tools).prop_map(
         |(t, u, amount, when, that, scope, after, tools)| {
@@ -232,22 +236,28 @@ fn asked() -> impl Strategy<Value = Property> {
 
 #[test]
 fn what_is_said_of_windows_is_what_the_ledger_does() {
-    let mut runner = TestRunner::deterministic();
+    // Other ones by the environment variable `FRAMEGATE_PROVE_SEED`.
+    let seed = std::env::var("FRAMEGATE_PROVE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0_u8);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
     let cases =
         std::env::var("FRAMEGATE_PROVE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(CASES);
     let (mut broken, mut proved, mut open) = (0, 0, 0);
     for _ in 0..cases {
-        let (text, property, asks) =
-            (written(), asked(), any::<bool>()).new_tree(&mut runner).unwrap().current();
+        let chosen = (proptest::sample::select(&GAPS[..]), proptest::sample::select(&ARGUMENTS[..]));
+        let chosen = chosen.prop_map(|(gaps, arguments)| Choices { gaps, arguments });
+        let (text, property, choices, asks) =
+            (written(), asked(), chosen, any::<bool>()).new_tree(&mut runner).unwrap().current();
         let asks = if asks { Asks::Granted } else { Asks::Refused };
         let loaded = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err(String::new()));
         let policy = loaded.unwrap_or_else(|why| panic!("{why}\n{text}")).policy;
         let guard = Guard::new(policy.clone(), "server", Facts::default());
-        let found = shortest(&guard, asks, &property, text.contains("undo") || text.contains("after"));
+        let found =
+            shortest(&guard, asks, &property, choices, text.contains("undo") || text.contains("after"));
         let bound = policy.bind("server", &Listing::unknown()).0;
         let asked = Asked { name: "p".to_owned(), never: property.text(), after: None };
         let mut model = native::model(&bound, None, asks, std::slice::from_ref(&asked)).unwrap();
-        let said = || format!("{asks:?} {}\n{text}", asked.never);
+        let said = || format!("{asks:?} {choices:?} {}\n{text}", asked.never);
         match outcome(&mut model, 0, DEPTH) {
             Found::Proved(_) => {
                 proved += 1;

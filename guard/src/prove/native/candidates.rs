@@ -79,8 +79,12 @@ impl Subject<'_> {
                 says(&|kind| matches!(kind, InputKind::Given(given) if given == name)) == Some(false);
             let is_other =
                 pairs.iter().any(|(input, value)| input.label == is && **value == Value::Bool(false));
-            if let Some(text) = written(value).filter(|_| !is_absent && !is_other) {
-                chosen.insert(name.clone(), text);
+            match written(value) {
+                _ if is_absent => {}
+                // It is there, and of no kind that anything asks for.
+                _ if is_other => drop(chosen.entry(name.clone()).or_insert_with(|| "null".to_owned())),
+                Some(text) => drop(chosen.insert(name.clone(), text)),
+                None => {}
             }
         }
         chosen

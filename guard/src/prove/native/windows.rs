@@ -110,13 +110,16 @@ impl Build<'_> {
         if self.model.terms.truth(not) == Some(false) {
             return (given, ok, not);
         }
-        let any = self.choice(variable, names, slot.sort);
-        let mut lost = not;
+        let zero = self.model.terms.value(Value::zero(slot.sort));
+        // What nobody knows adds nothing, and is not known until it is too old.
+        let (mut instead, mut lost) = (zero, not);
         if !self.eithers(ok).is_empty() {
-            let is_lost = self.choice(variable, names, Sort::Bool);
+            let (any, is_lost) =
+                (self.choice(variable, names, slot.sort), self.choice(variable, names, Sort::Bool));
             lost = self.model.terms.all([not, is_lost]);
+            instead = self.model.terms.choose(lost, zero, any);
         }
-        (self.model.terms.choose(ok, given, any), ok, lost)
+        (self.model.terms.choose(ok, given, instead), ok, lost)
     }
 
     /// A value of the model's own that nothing else shares: two rules may add to one window.
