@@ -7,7 +7,9 @@
 //!
 //! Where the model is not exact it allows *more* than the guard: a value it knows nothing about is any value. So a
 //! proof holds in the guard, while a counter-example may be one of the model alone; [`replay`](praxiom::replay) plays
-//! it to the code that decides in earnest, and says so.
+//! it to the code that decides in earnest, and says so. That cuts both ways: where the model says that a variable is not known
+//! the guard has to know it no better, or what it decides by its value is missing here. Each place that was wrong about
+//! that is a test in `tests/prove_sound.rs`.
 //!
 //! What a proof takes for granted: the policy and the listing are not exchanged meanwhile, a call that is allowed is sent,
 //! sessions on one store follow each other, the record is not edited, and numbers and texts stay within the guard's
@@ -35,6 +37,7 @@
 mod counter;
 mod evaluate;
 mod findings;
+mod leaves;
 mod lemmas;
 mod model;
 mod names;

@@ -238,3 +238,18 @@ rules: [ { name: none, tools: ['?*'], that: 'false' } ]
     let came = plain(text, "true || tool == 'x'");
     assert!(is_open(&came), "{came:?}");
 }
+
+/// An answer may approve only what is a draft still: what goes with a call under way is found, and carries the proof.
+#[test]
+fn an_approval_in_two_steps_is_proved() {
+    let text = "framegate: 1
+state: { drafted: bool, approved: bool }
+tools: { draft: {}, approve: {}, publish: {} }
+rules:
+  - { name: draft, tools: [draft], set: { drafted: 'true', approved: 'false' } }
+  - { name: approve, tools: [approve], that: state.drafted, after: { approved: '!result.is_error' }, lost: { approved: false } }
+  - { name: publish, tools: [publish], that: state.approved, set: { drafted: 'false', approved: 'false' } }
+";
+    assert_eq!(plain(text, "tool == 'publish' && !state.drafted"), Came::Proved);
+    assert_eq!(plain(text, "tool == 'publish' && !state.approved"), Came::Proved);
+}

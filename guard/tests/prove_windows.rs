@@ -246,8 +246,10 @@ fn what_is_said_of_windows_is_what_the_ledger_does() {
     for _ in 0..cases {
         let chosen = (proptest::sample::select(&GAPS[..]), proptest::sample::select(&ARGUMENTS[..]));
         let chosen = chosen.prop_map(|(gaps, arguments)| Choices { gaps, arguments });
-        let (text, property, choices, asks) =
-            (written(), asked(), chosen, any::<bool>()).new_tree(&mut runner).unwrap().current();
+        let (text, property, choices, asks) = (written(), asked(), chosen, proptest::bool::weighted(0.4))
+            .new_tree(&mut runner)
+            .unwrap()
+            .current();
         let asks = if asks { Asks::Granted } else { Asks::Refused };
         let loaded = Policy::load("p.yaml", text.as_bytes(), &mut |_| Err(String::new()));
         let policy = loaded.unwrap_or_else(|why| panic!("{why}\n{text}")).policy;
@@ -280,5 +282,5 @@ fn what_is_said_of_windows_is_what_the_ledger_does() {
     }
     eprintln!("{broken} broken, {proved} proved, {open} not decided");
     // An answer that is never given would be no fault, and of no use.
-    assert!(broken > cases / 5 && proved > cases / 5 && open < cases / 4, "{broken} {proved} {open}");
+    assert!(broken > cases / 5 && proved > cases / 10 && open < cases / 3, "{broken} {proved} {open}");
 }

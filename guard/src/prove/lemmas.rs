@@ -1,5 +1,6 @@
 //! What holds in every state that can be reached, found before anything is asked: an induction that may begin in any
-//! state fails in states that are never reached. Guesses about pairs of booleans and about numbers are made, and those
+//! state fails in states that are never reached. Guesses about pairs of booleans (and of whether calls are
+//! under way) and about numbers are made, and those
 //! that one event can break are given up until none is broken; what is left holds together (the *Houdini* method).
 
 use std::collections::BTreeSet;
@@ -15,6 +16,8 @@ use super::term::{Id, Sort, Value};
 
 /// Booleans that are paired: their guesses grow with the square.
 const BOOLS_MAX: usize = 16;
+/// Counts of calls under way that are paired with them.
+const COUNTS_MAX: usize = 8;
 /// Numbers of the policy that are taken for bounds of a window.
 const BOUNDS_MAX: usize = 16;
 
@@ -28,10 +31,10 @@ pub struct Lemmas<'m> {
 
 /// Guesses that are true at first.
 pub fn guesses(model: &mut Model) -> Vec<Id> {
-    let (mut literals, mut guesses) = (Vec::new(), Vec::new());
+    let (mut literals, mut counts, mut guesses) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..model.variables.len() {
         let Some(variable) = model.variables.get(at) else { continue };
-        let (initial, is_window) = (variable.initial.clone(), variable.is_window);
+        let (initial, is_window, is_own) = (variable.initial.clone(), variable.is_window, variable.is_own);
         let Some(initial) = initial else { continue };
         let read = model.read(at);
         match &initial {
@@ -41,7 +44,12 @@ pub fn guesses(model: &mut Model) -> Vec<Id> {
             }
             Value::Int(_) | Value::Real(_) => {
                 let first = model.terms.value(initial);
-                guesses.extend([model.terms.at_most(first, read), model.terms.at_most(read, first)]);
+                let (least, most) = (model.terms.at_most(first, read), model.terms.at_most(read, first));
+                guesses.extend([least, most]);
+                // What an answer may change is often so only while its call is under way.
+                if is_own && counts.len() < 2 * COUNTS_MAX {
+                    counts.extend([most, model.terms.not(most)]);
+                }
                 if is_window {
                     guesses.extend(bounds(model, read));
                 }
@@ -49,6 +57,7 @@ pub fn guesses(model: &mut Model) -> Vec<Id> {
             _ => {}
         }
     }
+    literals.extend(counts);
     for (at, first) in literals.iter().enumerate() {
         for second in literals.iter().skip(at) {
             guesses.push(model.terms.any([*first, *second]));

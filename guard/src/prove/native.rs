@@ -12,6 +12,7 @@ mod effects;
 mod events;
 mod functions;
 mod judged;
+mod looked_at;
 mod meaning;
 mod names;
 mod operators;

@@ -3,6 +3,7 @@
 //! What the guard knows of calls in flight is in it: an answer is an event of its own, which may come at any time
 //! after its call or never, and until then what depends on the variables it may change is refused.
 
+mod answers;
 mod events;
 mod lower;
 mod replay;

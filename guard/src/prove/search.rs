@@ -98,7 +98,8 @@ impl<'m> Search<'m> {
 
     fn end(&mut self) {
         let why = format!(
-            "no sequence of up to {} breaks it, and no proof was found at that depth",
+            "no sequence of up to {} breaks it, and no proof was found at that depth: a larger --depth may find one, or \
+             an invariant of the policy that says what is always so in between",
             events(self.depth + 1)
         );
         self.done = Some(Outcome::Undecided(why));

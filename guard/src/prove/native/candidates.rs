@@ -99,14 +99,23 @@ fn written(value: &Value) -> Option<String> {
             for digits in 0..40_usize {
                 let over = number * num_rational::BigRational::from(scale.clone());
                 if over.is_integer() {
-                    let digits = if digits == 0 { String::new() } else { format!("e-{digits}") };
-                    return Some(format!("{}{digits}", over.to_integer()));
+                    return Some(decimal(&over.to_integer(), digits));
                 }
                 scale *= 10;
             }
             None
         }
         value => Some(value.to_string()),
+    }
+}
+
+/// A number with so many digits behind the point.
+fn decimal(number: &num_bigint::BigInt, digits: usize) -> String {
+    let sign = if number.sign() == num_bigint::Sign::Minus { "-" } else { "" };
+    let text = format!("{:0>width$}", number.magnitude().to_string(), width = digits + 1);
+    match text.split_at_checked(text.len() - digits) {
+        Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
+        _ => format!("{sign}{text}"),
     }
 }
 
@@ -169,4 +178,20 @@ fn collect(node: &Node, found: &mut BTreeSet<String>) {
         }
     }
     node.each_child(&mut |child| collect(child, found));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_write_them() {
+        let real = |over: i64, under: i64| {
+            written(&Value::Real(num_rational::BigRational::new(over.into(), under.into())))
+        };
+        assert_eq!(real(93, 2).as_deref(), Some("46.5"));
+        assert_eq!(real(-1, 1000).as_deref(), Some("-0.001"));
+        assert_eq!(real(-200, 1).as_deref(), Some("-200"));
+        assert_eq!(real(1, 3), None);
+    }
 }

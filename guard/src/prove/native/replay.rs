@@ -11,16 +11,13 @@ use super::super::counter::Moment;
 use super::super::model::{EventKind, Model};
 use super::super::term::Value;
 use super::super::{Asked, Played, Step};
-use super::clock::{Pace, Still, passed, times};
+use super::clock::{Pace, Still, passed};
 use super::{Asks, Compiled, candidates, compiled};
-use crate::cel::{Budget, Expression};
-use crate::check::env::CallEnv;
 use crate::decision::{Decision, Outcome};
 use crate::json::Document;
 use crate::ledger::{Ended, Past, Said, Settled, Snapshot};
 use crate::policy::Bound;
 use crate::session::Session;
-use crate::state::View;
 use crate::world::Instant;
 use crate::{Call, Guard};
 
@@ -91,21 +88,21 @@ pub(super) struct Subject<'p> {
     pub(super) arguments: BTreeSet<String>,
 }
 
-struct Play<'p> {
-    of: &'p Subject<'p>,
-    pace: Pace,
-    now: Instant,
-    session: Session,
-    past: Past,
+pub(super) struct Play<'p> {
+    pub(super) of: &'p Subject<'p>,
+    pub(super) pace: Pace,
+    pub(super) now: Instant,
+    pub(super) session: Session,
+    pub(super) past: Past,
     /// The last step's.
-    sequence: u64,
+    pub(super) sequence: u64,
     /// Calls whose answers are due, by the step that sent them.
-    open: Vec<(String, u64)>,
+    pub(super) open: Vec<(String, u64)>,
     /// Tools of calls that were open when their session ended.
-    left: Vec<String>,
-    has_seen: bool,
+    pub(super) left: Vec<String>,
+    pub(super) has_seen: bool,
     /// How long after the last event the state is as the property says.
-    waited: Option<String>,
+    pub(super) waited: Option<String>,
 }
 
 /// A call that goes as the sequence says.
@@ -284,64 +281,5 @@ impl<'p> Play<'p> {
             return Err(format!("the last call does not meet `{}`", self.of.asked.never));
         }
         Ok(Fitting { decision, arguments, is_after })
-    }
-
-    fn is_after(&self, tool: &str, arguments: &Document) -> bool {
-        self.of.compiled.after.as_ref().is_some_and(|after| self.is(after, tool, arguments))
-    }
-
-    fn is(&self, expression: &Expression, tool: &str, arguments: &Document) -> bool {
-        let machine = self.of.guard.policy().machine();
-        let view = View::new(machine, Snapshot::replayed(&self.past, false).kept(), &Ok(self.now));
-        view.change();
-        let of = (self.of.guard.policy(), self.of.guard.server(), tool);
-        let clock = Still(self.now);
-        let mut env = CallEnv::new(of, arguments.root(), self.of.guard.facts(), &self.session, &clock);
-        env.state = Some(&view);
-        let value = expression.evaluate(&env, &mut Budget::default());
-        value.is_ok_and(|value| value.as_bool() == Some(true))
-    }
-
-    /// Whether a decision makes of the state what the sequence says.
-    fn changes(&self, decision: &Decision, after: &[Value]) -> Result<(), String> {
-        let changed = decision.state.iter().flat_map(|noted| &noted.after);
-        for (name, belief) in changed {
-            let at = self.of.model.variables.iter().position(|variable| *variable.name == **name);
-            let (Some(wanted), Some(made)) = (at.and_then(|at| after.get(at)), belief.value()) else {
-                continue;
-            };
-            if super::held(made).is_some_and(|made| made != *wanted) {
-                return Err(format!("`state.{name}` becomes another value"));
-            }
-        }
-        Ok(())
-    }
-
-    /// No state may be so at any time: what the property says may be true only once time has passed.
-    fn at_end(&mut self) -> Result<(), String> {
-        if !self.of.compiled.is_of_states {
-            return Ok(());
-        }
-        let (nothing, now) = (Document::empty_object(), self.now);
-        let times = times(self.of.guard.policy(), &self.past, now);
-        for at in std::iter::once(now).chain(times) {
-            self.now = at;
-            if self.is(&self.of.compiled.never, "", &nothing) {
-                self.waited = passed(now, at);
-                return Ok(());
-            }
-        }
-        Err(format!("the state at the end does not meet `{}`", self.of.asked.never))
-    }
-
-    /// The variables, as they are shown everywhere.
-    fn state(&self) -> String {
-        let kept = Snapshot::replayed(&self.past, false);
-        let view = View::new(self.of.guard.policy().machine(), kept.kept(), &Ok(self.now));
-        let shown = |(variable, seen): (&Arc<crate::state::Variable>, &crate::state::Seen)| {
-            format!("{}={}", variable.name, crate::state::shown(&seen.belief))
-        };
-        let all: Vec<String> = view.all().map(shown).collect();
-        if all.is_empty() { crate::prove::NO_STATE.to_owned() } else { all.join(", ") }
     }
 }

@@ -42,8 +42,8 @@ pub(super) struct Build<'b> {
 }
 
 /// One call's inputs.
-struct Bound {
-    inputs: Vec<usize>,
+pub(super) struct Bound {
+    pub(super) inputs: Vec<usize>,
     /// By name: each is one value, whichever action declares it.
     arguments: BTreeMap<String, (Sort, Id)>,
     payload: Id,
@@ -106,7 +106,7 @@ impl<'b> Build<'b> {
         }
     }
 
-    fn covering(&self, tool: &Tool) -> Vec<&'b Action> {
+    pub(super) fn covering(&self, tool: &Tool) -> Vec<&'b Action> {
         let policy = self.policy;
         tool.actions.iter().filter_map(|at| policy.actions.get(*at)).collect()
     }
@@ -124,13 +124,13 @@ impl<'b> Build<'b> {
         Some(at)
     }
 
-    fn input(&mut self, bound: &mut Vec<usize>, label: &str, sort: Sort, kind: InputKind) -> Id {
+    pub(super) fn input(&mut self, bound: &mut Vec<usize>, label: &str, sort: Sort, kind: InputKind) -> Id {
         let (at, id) = self.model.input(label, sort, kind);
         bound.push(at);
         id
     }
 
-    fn bind(&mut self, tool: &Tool) -> Option<Bound> {
+    pub(super) fn bind(&mut self, tool: &Tool) -> Option<Bound> {
         let mut inputs = Vec::new();
         let mut sorts: BTreeMap<String, crate::praxiom::Sort> = self
             .arguments
@@ -208,7 +208,7 @@ impl<'b> Build<'b> {
     }
 
     /// The last assignment to each variable.
-    fn assigned(
+    pub(super) fn assigned(
         &mut self,
         bound: &mut Bound,
         actions: &[&'b Action],
@@ -303,72 +303,5 @@ impl<'b> Build<'b> {
     fn invariants(&mut self) -> Vec<Id> {
         let policy = self.policy;
         policy.invariants.iter().map(|invariant| of_states(self.model, &invariant.program)).collect()
-    }
-
-    fn answer(&mut self, tool: &Tool, open: usize) {
-        let Some(mut bound) = self.bind(tool) else { return };
-        let result = self.input(&mut bound.inputs, "result", Sort::Text, InputKind::Named("result"));
-        let actions = self.covering(tool);
-        let assigned = self.assigned(&mut bound, &actions, |action| &action.on_result, Some(result));
-        self.tell_arguments(&actions);
-        let mut effects = Vec::new();
-        for (at, lowered) in assigned {
-            self.settle(&mut effects, at, lowered, &mut bound.inputs);
-        }
-        let always = self.model.terms.bool(true);
-        self.model.ended((&tool.name, &tool.shown), EventKind::Answer, open, always, (effects, bound.inputs));
-    }
-
-    /// Nobody saw the answer: what it would not have changed, whatever it said, is still known.
-    fn lost(&mut self, tool: &Tool, open: usize) {
-        let Some(mut bound) = self.bind(tool) else { return };
-        let actions = self.covering(tool);
-        let assigned = self.assigned(&mut bound, &actions, |action| &action.on_result, None);
-        let mut effects = Vec::new();
-        for (at, lowered) in assigned {
-            let old = self.model.read(at);
-            let same = self.model.terms.equal(lowered.value, old);
-            let known = self.model.terms.all([lowered.decided, same]);
-            let lowered = Lowered { value: old, decided: known };
-            self.settle(&mut effects, at, lowered, &mut bound.inputs);
-        }
-        let always = self.model.terms.bool(true);
-        self.model.ended((&tool.name, &tool.shown), EventKind::Lost, open, always, (effects, bound.inputs));
-    }
-
-    /// A variable after an answer: the value where it is decided, else any, and nobody knows it.
-    fn settle(
-        &mut self,
-        effects: &mut Vec<(usize, Id)>,
-        at: usize,
-        lowered: Lowered,
-        inputs: &mut Vec<usize>,
-    ) {
-        let value = match self.model.terms.truth(lowered.decided) {
-            Some(true) => lowered.value,
-            _ => {
-                let label =
-                    self.model.variables.get(at).map(|variable| variable.name.clone()).unwrap_or_default();
-                let any = self.input(inputs, &label, self.sort_of(at), InputKind::Own);
-                self.model.terms.choose(lowered.decided, lowered.value, any)
-            }
-        };
-        effects.push((at, value));
-        if let Some(unknown) = self.unknown.get(&at).copied() {
-            effects.push((unknown, self.model.terms.not(lowered.decided)));
-        }
-    }
-
-    /// An answer is taken to be of a call with any arguments.
-    fn tell_arguments(&mut self, actions: &[&Action]) {
-        let reads = |step: &Step| matches!(step, Step::Argument(_) | Step::Payload);
-        for action in actions {
-            if action.on_result.iter().any(|(_, program)| program.steps().iter().any(reads)) {
-                self.model.note(format!(
-                    "`on_result` of action `{}` reads the call's arguments: any are taken for possible when its answer comes",
-                    action.name
-                ));
-            }
-        }
     }
 }
