@@ -33,8 +33,8 @@ use super::term::{Sort, Value};
 use super::{Asked, ModelError};
 use crate::cel::{Expression, Type};
 use crate::json;
-use crate::policy::{Bound, BoundTool, FactKind, Glob, Listed, Missing};
-use crate::state::{Kind, Scope, Value as Held};
+use crate::policy::{Bound, BoundTool, FactKind, Glob, Listed, Missing, Policy};
+use crate::state::{Kind, Scope, Value as Held, Variable};
 
 use names::{Slot, World};
 
@@ -140,30 +140,8 @@ fn world(model: &mut Model, bound: &Bound) -> World {
     let policy = bound.policy();
     let mut world = World::default();
     for variable in policy.machine().variables() {
-        let is_window = windows::is_window(variable);
-        let initial = if is_window { Some(windows::empty(policy, variable)) } else { held(&variable.init) };
-        let Some(initial) = initial else {
-            model.note(format!(
-                "`state.{}` is a {}: any value is taken for possible",
-                variable.name,
-                variable.kind.name()
-            ));
-            continue;
-        };
-        let sort = initial.sort();
-        let at = model.variable(&*variable.name, initial);
-        if let (Kind::Int, Some(variable)) = (variable.kind, model.variables.get_mut(at)) {
-            variable.range = Some((i64::MIN.into(), i64::MAX.into()));
-        }
-        if let Some(variable) = model.variables.get_mut(at) {
-            variable.is_window = is_window;
-        }
-        let own = |model: &mut Model, what: &str| {
-            model.own_variable(format!("{what} {}", variable.name), Value::Bool(false))
-        };
-        let unknown = own(model, "unknown");
-        let either = (sort == Sort::Bool).then(|| own(model, "either"));
-        world.slots.insert(variable.name.to_string(), Slot { at, sort, unknown, either, is_window });
+        let slot = slot(model, policy, variable);
+        world.slots.extend(slot.map(|slot| (variable.name.to_string(), slot)));
     }
     for (name, fact) in policy.facts() {
         let sort = match fact.kind {
@@ -184,6 +162,27 @@ fn world(model: &mut Model, bound: &Bound) -> World {
         world.facts.insert(name.clone(), (at, given));
     }
     world
+}
+
+/// A variable of the policy, where a solver knows such values.
+fn slot(model: &mut Model, policy: &Policy, variable: &Variable) -> Option<Slot> {
+    let is_window = windows::is_window(variable);
+    let initial = if is_window { Some(windows::empty(policy, variable)) } else { held(&variable.init) };
+    let Some(initial) = initial else {
+        let (name, kind) = (&variable.name, variable.kind.name());
+        model.note(format!("`state.{name}` is a {kind}: any value is taken for possible"));
+        return None;
+    };
+    let sort = initial.sort();
+    let at = model.variable(&*variable.name, initial);
+    if let Some(made) = model.variables.get_mut(at) {
+        made.range = (variable.kind == Kind::Int).then(|| (i64::MIN.into(), i64::MAX.into()));
+        made.is_window = is_window;
+    }
+    let mut own = |what: &str| model.own_variable(format!("{what} {}", variable.name), Value::Bool(false));
+    let unknown = own("unknown");
+    let either = (sort == Sort::Bool).then(|| own("either"));
+    Some(Slot { at, sort, unknown, either, is_window })
 }
 
 /// The value of a variable, if a solver knows such values.

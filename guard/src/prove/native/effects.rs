@@ -10,7 +10,7 @@ use super::ruled::Ruled;
 use super::windows::{Entry, is_window};
 use crate::cel::Expression;
 use crate::check::rules::{reads_arguments, reads_of_arguments};
-use crate::policy::{BoundEffect, Mode};
+use crate::policy::{BoundEffect, BoundRule, Mode};
 use crate::state::{Combine, Kind, Variable};
 
 /// A variable after an event: its value, and whether nobody knows it, or it may be either.
@@ -36,42 +36,43 @@ impl Build<'_> {
                 let reads_them = reads_arguments(rule) || reads_of_arguments(&effect.value);
                 let when = self.or_invalid(is_for, !is_enforced && reads_them, names);
                 let before = changes.get(&*effect.variable.name).copied();
-                // The guard looks at all that both of them read.
-                let read = rule.when.iter().chain([&effect.value]).map(|expression| &**expression);
-                let is_beyond = self.is_beyond(read);
                 let certain = self.is_certain(effect, when, names);
+                let (next, fit) = self.set_one((rule, effect), before, when, is_enforced, names).unzip();
+                changes.extend(next.map(|next| (effect.variable.name.to_string(), next)));
+                // Of a rule that is monitored nothing is stopped.
                 if rule.rule.mode != Mode::Monitor {
-                    fits.extend(certain);
-                }
-                if is_window(&effect.variable) {
-                    let of = Entry {
-                        variable: &effect.variable,
-                        expression: &effect.value,
-                        is_beyond,
-                        may_be_full: !is_enforced,
-                    };
-                    let Some((next, fit)) = self.entry(of, before, when, names) else { continue };
-                    changes.insert(effect.variable.name.to_string(), next);
-                    if rule.rule.mode != Mode::Monitor {
-                        fits.push(fit);
-                    }
-                    continue;
-                }
-                let change = self.change((&effect.variable, &effect.value), is_beyond, when, names);
-                let Some((mut next, fit)) = change else { continue };
-                // Of a rule that is monitored nothing is stopped, and nobody knows what the variable holds then.
-                let is_over = self.model.terms.not(fit);
-                next.unknown = self.model.terms.any([next.unknown, is_over]);
-                // What one adds may make room for what the next one adds: only the first one is to fit by itself.
-                let is_alone = before.is_none() || effect.variable.combine.is_none();
-                let next = self.merged(&effect.variable, before, next, when, names);
-                changes.insert(effect.variable.name.to_string(), next);
-                if is_alone && rule.rule.mode != Mode::Monitor {
-                    fits.push(fit);
+                    fits.extend(certain.into_iter().chain(fit));
                 }
             }
         }
         (changes, fits)
+    }
+
+    /// What one effect makes of its variable, beside those `before` it, and what must be so for it to fit.
+    fn set_one(
+        &mut self,
+        (rule, effect): (&BoundRule, &BoundEffect),
+        before: Option<Next>,
+        when: (Id, Id),
+        is_enforced: bool,
+        names: &mut Names<'_>,
+    ) -> Option<(Next, Id)> {
+        let (variable, expression) = (&*effect.variable, &*effect.value);
+        // The guard looks at all that both of them read.
+        let is_beyond = self.is_beyond(rule.when.as_deref().into_iter().chain([expression]));
+        if is_window(variable) {
+            let of = Entry { variable, expression, is_beyond, may_be_full: !is_enforced };
+            return self.entry(of, before, when, names);
+        }
+        let (mut next, mut fit) = self.change((variable, expression), is_beyond, when, names)?;
+        // Where it is sent all the same nobody knows what the variable holds then.
+        let is_over = self.model.terms.not(fit);
+        next.unknown = self.model.terms.any([next.unknown, is_over]);
+        if before.is_some() && variable.combine.is_some() {
+            // What one adds may make room for what the next one adds: only the first one is to fit by itself.
+            fit = self.model.terms.bool(true);
+        }
+        Some((self.merged(variable, before, next, when, names), fit))
     }
 
     /// Where nobody says yes: an effect that has no value asks. One that reads what may be either is let through here,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::model::{InputKind, Model};
+use super::super::smt::is_writable;
 use super::super::term::{Id, Sort};
 use super::meaning::Meaning;
 use crate::cel::{Expression, Type};
@@ -150,7 +151,7 @@ impl<'n> Names<'n> {
     pub(super) fn variable(&mut self, model: &mut Model, name: &str) -> Option<Meaning> {
         let ok = model.terms.bool(true);
         match name {
-            "tool" => Some(match self.call.tool {
+            "tool" => Some(match self.call.tool.filter(|tool| is_writable(tool)) {
                 Some(tool) => Meaning::Text { value: model.terms.text(tool), ok },
                 None => Meaning::Text { value: self.named(model, "tool", Sort::Text), ok },
             }),
