@@ -40,6 +40,7 @@ mod class;
 mod encoded;
 mod firm;
 mod fold;
+mod glance;
 mod hidden;
 mod languages;
 mod lexicon;

@@ -85,6 +85,14 @@ pub(super) fn expand(language: &Language, pattern: &str) -> Result<(String, Vec<
     Ok((expansion.out, expansion.needs))
 }
 
+/// The same expression for whoever reads bytes: white space, words and gaps are what they are to ASCII, and a gap
+/// between characters is one between any.
+pub(super) fn expand_bytes(language: &Language, pattern: &str) -> Result<String, String> {
+    let mut expansion = Expansion { is_bytes: true, ..Expansion::new(language, pattern) };
+    expansion.add(pattern, 0)?;
+    Ok(expansion.out)
+}
+
 /// Between the name of a list and a number in the name of its group.
 pub(super) const NUMBER: &str = "__";
 
@@ -101,12 +109,14 @@ struct Expansion<'a> {
     needs: Vec<&'static str>,
     /// Lists are groups of their names; how many there were.
     named: Option<usize>,
+    /// No class may name a character outside ASCII.
+    is_bytes: bool,
 }
 
 impl<'a> Expansion<'a> {
     fn new(language: &'a Language, pattern: &str) -> Expansion<'a> {
         let out = String::with_capacity(pattern.len() * 8);
-        Expansion { language, out, needs: Vec::new(), named: None }
+        Expansion { language, out, needs: Vec::new(), named: None, is_bytes: false }
     }
 
     fn add(&mut self, pattern: &str, depth: usize) -> Result<(), String> {
@@ -143,6 +153,7 @@ impl<'a> Expansion<'a> {
     fn gap(&mut self, words: &str) {
         self.out.push_str(&match self.language.script {
             // Two characters are about a word.
+            Script::Unspaced if self.is_bytes => format!(r"(?:[^\n]{{2}}){{0,{words}}}?[^\n]?"),
             Script::Unspaced => format!(r"(?:[^。！？\n]{{2}}){{0,{words}}}?[^。！？\n]?"),
             Script::Latin | Script::Alphabet => {
                 format!(r"(?:[^\w.!?{{}}|;=]+\w+){{0,{words}}}?[^\w.!?{{}}|;=]+")

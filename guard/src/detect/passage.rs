@@ -10,7 +10,7 @@ pub(super) fn found(ready: &Ready, sentence: &str) -> Option<Range<usize>> {
     const TRIES_MAX: usize = 4;
     let fits = ready
         .pattern()?
-        .find_iter(sentence.as_bytes())
+        .find_iter(sentence)
         .take(TRIES_MAX)
         .find(|found| !follows(sentence, found.start(), ready.rule.not_after))?;
     (!ready.is_other(sentence.as_bytes())).then(|| fits.range())

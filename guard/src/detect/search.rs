@@ -196,7 +196,7 @@ impl Search {
     /// Shows the sentence to the rules whose words it holds; whether there was one, and it did not fit. Where the
     /// places of the words are given, an expression runs only if the phrases stand there in full.
     fn rules(&mut self, view: &View<'_>, at: Range<usize>, words: Words, seen: Option<&[usize]>) -> bool {
-        let (mut was_tried, mut standing) = (false, None);
+        let (mut was_tried, mut standing, mut lower) = (false, None, Vec::new());
         if words == 0 {
             return was_tried;
         }
@@ -216,6 +216,14 @@ impl Search {
                 let standing =
                     *standing.get_or_insert_with(|| self.standing(view, words, sentence, at.start, seen));
                 if ready.firm() & !standing != 0 {
+                    continue;
+                }
+            }
+            if self.asks_phrases {
+                if lower.is_empty() {
+                    lower.extend(sentence.bytes().map(|byte| byte.to_ascii_lowercase()));
+                }
+                if !ready.may_fit(&lower) {
                     continue;
                 }
             }

@@ -5,9 +5,12 @@ use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use memchr::{memchr, memchr2, memchr3};
-use regex::bytes::{Regex, RegexBuilder};
+use regex_automata::meta::{Config, Regex};
+use regex_automata::nfa::thompson::WhichCaptures;
+use regex_automata::util::syntax;
 
 use super::firm::Firm;
+use super::glance::Glance;
 use super::languages::LANGUAGES;
 use super::lexicon::{self, Language, Rule, Script, Texts};
 use super::phrase::Phrase;
@@ -99,6 +102,7 @@ pub(super) struct Ready {
     /// The lists that it needs, by name.
     lists: Vec<(&'static str, Words)>,
     holds: OnceLock<Holds>,
+    glance: OnceLock<Option<Glance>>,
     pattern: Expression,
     unless: Option<Expression>,
 }
@@ -130,6 +134,12 @@ impl Ready {
             [one, two, three] => memchr3(one, two, three, sentence).is_some(),
             _ => true,
         }
+    }
+
+    /// Whether the sentence, in lower case, may fit: said of every sentence that does.
+    pub(super) fn may_fit(&self, lower: &[u8]) -> bool {
+        let glance = self.glance.get_or_init(|| Glance::new(self.language, self.rule.pattern));
+        glance.as_ref().is_none_or(|glance| glance.may_fit(lower))
     }
 
     /// Found out when a sentence first asks.
@@ -167,13 +177,23 @@ impl Expression {
 }
 
 fn compile(script: Script, pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(pattern)
+    let syntax = syntax::Config::new()
         .case_insensitive(true)
         .multi_line(true)
+        .utf8(false)
         // Latin text is ASCII once it is folded; without Unicode tables the automata stay small and fast.
-        .unicode(script != Script::Latin)
-        .build()
-        .map_err(|error| error.to_string())
+        .unicode(script != Script::Latin);
+    // Few sentences come here: nothing is made ready that only helps where most of a long text is passed over. Where
+    // words end by all of Unicode an automaton gives up at the first letter outside ASCII.
+    let lean = Config::new()
+        .utf8_empty(false)
+        .auto_prefilter(false)
+        .onepass(false)
+        .dfa(false)
+        .hybrid(script == Script::Latin)
+        .which_captures(WhichCaptures::Implicit);
+    let built = Regex::builder().syntax(syntax).configure(lean).build(pattern);
+    built.map_err(|error| error.to_string())
 }
 
 /// Made on first use.
@@ -267,8 +287,8 @@ impl Building {
         let expression = |text: String| Expression { text, script, compiled: OnceLock::new() };
         let unless = unless.map(|(unless, _)| expression(unless));
         let pattern = expression(pattern);
-        let (needs, holds) = (needs | own, OnceLock::new());
-        Ok(Ready { rule, script, needs, language, lists: named, holds, pattern, unless })
+        let (needs, holds, glance) = (needs | own, OnceLock::new(), OnceLock::new());
+        Ok(Ready { rule, script, needs, language, lists: named, holds, glance, pattern, unless })
     }
 
     fn word(&mut self, script: Script, word: &str, bit: Words) {
