@@ -78,11 +78,18 @@ pub(super) enum Texts {
     Outputs,
 }
 
-/// The expression that a pattern stands for, and the lists that must be present.
-pub(super) fn expand(language: &Language, pattern: &str) -> Result<(String, Vec<&'static str>), String> {
+/// The expression that a pattern stands for.
+pub(super) fn expand(language: &Language, pattern: &str) -> Result<String, String> {
     let mut expansion = Expansion::new(language, pattern);
     expansion.add(pattern, 0)?;
-    Ok((expansion.out, expansion.needs))
+    Ok(expansion.out)
+}
+
+/// The lists that must be present.
+pub(super) fn needs(language: &Language, pattern: &str) -> Result<Vec<&'static str>, String> {
+    let mut expansion = Expansion { named: Some(0), ..Expansion::new(language, pattern) };
+    expansion.add(pattern, 0)?;
+    Ok(expansion.needs)
 }
 
 /// The same expression for whoever reads bytes: white space, words and gaps are what they are to ASCII, and a gap

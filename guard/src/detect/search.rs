@@ -147,16 +147,16 @@ impl Search {
 
     /// Words of languages without spaces.
     fn unspaced(&mut self, view: &View<'_>) {
-        let Some(words) = &TABLES.unspaced else {
-            self.is_complete = false;
-            return;
-        };
         let bytes = view.text.as_bytes();
         let is_lead = |byte: &u8| TABLES.unspaced_bytes.contains(byte);
         // Without a way out of the inner loop, which the compiler makes a vector's.
         if !bytes.chunks(256).any(|chunk| chunk.iter().fold(false, |has, byte| has | is_lead(byte))) {
             return;
         }
+        let Some(words) = TABLES.unspaced() else {
+            self.is_complete = false;
+            return;
+        };
         let mut current = 0..0;
         let mut seen: Words = 0;
         for hit in words.find_overlapping_iter(bytes) {

@@ -34,9 +34,9 @@ const RULES_MAX: usize = 256;
 pub(super) struct Tables {
     /// The words of languages that are written with spaces.
     pub(super) vocabulary: Vocabulary,
-    /// The words of the others, and which lists each stands in. `None`: could not be built; then a text in such a
-    /// language counts as not read.
-    pub(super) unspaced: Option<AhoCorasick>,
+    /// The words of the others, and which lists each stands in.
+    unspaced: OnceLock<Option<AhoCorasick>>,
+    unspaced_words: Vec<String>,
     pub(super) unspaced_lists: Vec<Words>,
     /// A text has such a byte where it has a word of these languages; else it is not searched for them.
     pub(super) unspaced_bytes: RangeInclusive<u8>,
@@ -50,6 +50,12 @@ pub(super) struct Tables {
 type RuleSet = [u64; RULES_MAX / 64];
 
 impl Tables {
+    /// Finds the words of languages without spaces. `None`: could not be built; then a text in such a language counts as
+    /// not read.
+    pub(super) fn unspaced(&self) -> Option<&AhoCorasick> {
+        self.unspaced.get_or_init(|| AhoCorasick::new(&self.unspaced_words).ok()).as_ref()
+    }
+
     /// The rules whose lists all have a word in the sentence, in their order.
     #[inline]
     pub(super) fn candidates(&self, words: Words) -> impl Iterator<Item = &Ready> {
@@ -113,10 +119,10 @@ struct Holds {
     bytes: Vec<u8>,
 }
 
-/// An expression, compiled when a sentence first needs it.
+/// An expression, written out and compiled when a sentence first needs it.
 struct Expression {
-    text: String,
-    script: Script,
+    language: &'static Language,
+    pattern: &'static str,
     compiled: OnceLock<Option<Regex>>,
 }
 
@@ -172,11 +178,13 @@ impl Ready {
 
 impl Expression {
     fn regex(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| compile(self.script, &self.text).ok()).as_ref()
+        self.compiled.get_or_init(|| compile(self.language, self.pattern).ok()).as_ref()
     }
 }
 
-fn compile(script: Script, pattern: &str) -> Result<Regex, String> {
+fn compile(language: &Language, pattern: &str) -> Result<Regex, String> {
+    let script = language.script;
+    let pattern = lexicon::expand(language, pattern)?;
     let syntax = syntax::Config::new()
         .case_insensitive(true)
         .multi_line(true)
@@ -192,7 +200,7 @@ fn compile(script: Script, pattern: &str) -> Result<Regex, String> {
         .dfa(false)
         .hybrid(script == Script::Latin)
         .which_captures(WhichCaptures::Implicit);
-    let built = Regex::builder().syntax(syntax).configure(lean).build(pattern);
+    let built = Regex::builder().syntax(syntax).configure(lean).build(&pattern);
     built.map_err(|error| error.to_string())
 }
 
@@ -215,16 +223,23 @@ pub(super) fn build() -> (Tables, Vec<String>) {
         building.wrong.push(format!("{} lists, at most {LISTS_MAX}", building.lists.len()));
     }
     building.rules.sort_by_key(|ready| ready.rule.kind);
-    let (unspaced, unspaced_lists): (Vec<String>, Vec<Words>) = building.unspaced.into_iter().unzip();
-    let unspaced_bytes = leads(&unspaced);
-    let unspaced = AhoCorasick::new(unspaced).map_err(|error| building.wrong.push(error.to_string())).ok();
+    let (unspaced_words, unspaced_lists): (Vec<String>, Vec<Words>) = building.unspaced.into_iter().unzip();
+    let unspaced_bytes = leads(&unspaced_words);
     let vocabulary = Vocabulary::new(building.words);
     if building.rules.len() > RULES_MAX {
         building.wrong.push(format!("{} rules, at most {RULES_MAX}", building.rules.len()));
     }
     let by_list = by_list(&building.rules);
     (
-        Tables { vocabulary, unspaced, unspaced_lists, unspaced_bytes, rules: building.rules, by_list },
+        Tables {
+            vocabulary,
+            unspaced: OnceLock::new(),
+            unspaced_words,
+            unspaced_lists,
+            unspaced_bytes,
+            rules: building.rules,
+            by_list,
+        },
         building.wrong,
     )
 }
@@ -268,10 +283,8 @@ impl Building {
         rule: &'static Rule,
         own: Words,
     ) -> Result<Ready, String> {
-        let script = language.script;
-        let (pattern, lists) = lexicon::expand(language, rule.pattern)?;
         let (mut needs, mut named) = (0, Vec::new());
-        for list in lists {
+        for list in lexicon::needs(language, rule.pattern)? {
             let known = self.lists.iter().position(|known| *known == list);
             if known.is_none() {
                 self.lists.push(list);
@@ -283,12 +296,18 @@ impl Building {
         if needs == 0 {
             return Err("a rule without a list would read every sentence".into());
         }
-        let unless = rule.unless.map(|unless| lexicon::expand(language, unless)).transpose()?;
-        let expression = |text: String| Expression { text, script, compiled: OnceLock::new() };
-        let unless = unless.map(|(unless, _)| expression(unless));
-        let pattern = expression(pattern);
-        let (needs, holds, glance) = (needs | own, OnceLock::new(), OnceLock::new());
-        Ok(Ready { rule, script, needs, language, lists: named, holds, glance, pattern, unless })
+        let expression = |pattern| Expression { language, pattern, compiled: OnceLock::new() };
+        Ok(Ready {
+            rule,
+            script: language.script,
+            needs: needs | own,
+            language,
+            lists: named,
+            holds: OnceLock::new(),
+            glance: OnceLock::new(),
+            pattern: expression(rule.pattern),
+            unless: rule.unless.map(expression),
+        })
     }
 
     fn word(&mut self, script: Script, word: &str, bit: Words) {
@@ -314,10 +333,13 @@ fn bit_of(list: usize) -> Words {
 #[cfg(test)]
 pub(super) fn problems() -> Vec<String> {
     let (tables, mut wrong) = build();
+    if tables.unspaced().is_none() {
+        wrong.push("the words of languages without spaces".into());
+    }
     let expressions = tables.rules.iter().flat_map(|ready| [Some(&ready.pattern), ready.unless.as_ref()]);
     for expression in expressions.flatten() {
-        if let Err(problem) = compile(expression.script, &expression.text) {
-            wrong.push(format!("{}: {problem}", expression.text));
+        if let Err(problem) = compile(expression.language, expression.pattern) {
+            wrong.push(format!("{}: {problem}", expression.pattern));
         }
     }
     wrong
