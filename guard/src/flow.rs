@@ -52,9 +52,11 @@ mod follow;
 mod fuzz;
 mod identifier;
 mod origin;
+mod parting;
 mod reason;
 mod region;
 mod request;
+mod sentences;
 mod value;
 mod verbs;
 mod words;
@@ -66,10 +68,10 @@ use crate::messages::Role;
 
 #[doc(hidden)]
 pub use fuzz::fuzz;
+pub(crate) use parting::squeezed;
 pub(crate) use reason::lost;
 pub(crate) use region::around;
 pub use words::Index;
-pub(crate) use words::squeezed;
 
 /// Comparisons for one call.
 pub const STEPS_MAX: u64 = 4_000_000;

@@ -4,10 +4,12 @@
 //! quoted from the original.
 
 mod confusables;
+mod known;
 mod runs;
 
 pub(crate) use confusables::latin;
-pub(crate) use runs::Runs;
+pub(crate) use known::Known;
+pub(crate) use runs::{Places, Runs};
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization as _;
@@ -50,6 +52,10 @@ impl Normalized {
     #[must_use]
     pub fn of(original: &str, reading: Reading) -> Normalized {
         let mut out = Normalized { text: String::with_capacity(original.len()), runs: Runs::default() };
+        if !reading.compose && !reading.fold_case {
+            out.each_by_itself(original, reading);
+            return out;
+        }
         let mut cluster = Cluster::default();
         for (at, character) in original.char_indices() {
             if character.is_ascii() && (cluster.text.is_empty() || cluster.ends_in_ascii()) {
@@ -67,6 +73,40 @@ impl Normalized {
         }
         cluster.finish(&mut out, reading);
         out
+    }
+
+    /// Each character is read by itself, and looked up once: a text has few that are not ASCII, however many of each.
+    fn each_by_itself(&mut self, original: &str, reading: Reading) {
+        let mut known: Known<String> = Known::default();
+        let mut at = 0;
+        while let Some(rest) = original.get(at..).filter(|rest| !rest.is_empty()) {
+            let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+            if let Some(piece) = rest.get(..ascii).filter(|piece| !piece.is_empty()) {
+                self.runs.push(self.text.len(), at..at + ascii, true);
+                self.text.push_str(piece);
+            }
+            at += ascii;
+            let Some(character) = rest.get(ascii..).and_then(|rest| rest.chars().next()) else { break };
+            let span = at..at + character.len_utf8();
+            at = span.end;
+            let read = known.of(character, || {
+                let parts = std::iter::once(character).nfkc();
+                match get_general_category(character) {
+                    GeneralCategory::Format => String::new(),
+                    _ if reading.confusables => parts.map(confusables::latin).collect(),
+                    _ => parts.collect(),
+                }
+            });
+            if !read.is_empty() {
+                self.runs.push(self.text.len(), span, false);
+                self.text.push_str(read);
+            }
+        }
+    }
+
+    /// Where bytes of it came from that are asked for in their order.
+    pub(crate) fn places(&self) -> Places<'_> {
+        self.runs.places()
     }
 
     /// The normalised text.

@@ -28,7 +28,8 @@ impl Glance {
     pub(super) fn new(language: &Language, pattern: &str) -> Option<Glance> {
         let expression = expand_bytes(language, pattern).ok()?;
         let mut parser = ParserBuilder::new().unicode(false).utf8(false).multi_line(true).build();
-        let wider = Wider { is_latin: language.script == Script::Latin }.of(&parser.parse(&expression).ok()?);
+        let wider =
+            Wider { is_latin: language.script == Script::Latin }.of(&parser.parse(&expression).ok()?);
         let states = thompson::Config::new().utf8(false).which_captures(WhichCaptures::None);
         let states = thompson::Compiler::new().configure(states).build_from_hir(&wider).ok()?;
         // Gives up where it would be slower than the rule's own expression: as that does with its own automaton.

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use super::day::Day;
 use super::identifier::{Identifier, identifiers};
 use super::origin::{Lost, Origins};
+use super::parting::words_of;
 use super::reason;
 use super::region::{Region, regions};
 use super::request;
 use super::value::{Sought, run_of, sought};
 use super::verbs::Deed;
-use super::words::words_of;
 use super::{Flow, Flowing, Heard, REGIONS_MAX};
 use crate::messages::Role;
 

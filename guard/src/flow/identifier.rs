@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::day::Day;
-use super::words::squeezed;
+use super::parting::squeezed;
 
 /// Shorter ones stand in many texts by chance.
 pub(super) const LETTERS_MIN: usize = 6;

@@ -4,8 +4,10 @@
 //! Many honest texts ask (a mail, a list of things to do), so that a request alone means nothing. It counts when a
 //! call does what it asks.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use super::sentences::{Sentences, ends};
 use super::verbs::{Class, Families, forms, mark};
 use super::words::{Index, Word};
 
@@ -30,21 +32,24 @@ pub(super) struct Request {
 
 /// All requests of a text, in the order of their verbs.
 pub(super) fn find(text: &str, index: &Index) -> Vec<Request> {
+    let mut sentences = None;
     let asks = |(at, word): (usize, &Word)| {
         let class = index.class(*word);
-        if class.families != 0 && is_order(text, index, at) {
-            return Some(Request {
-                span: sentence(text, index, at),
-                families: class.families,
-                is_plan: false,
-            });
+        // Most words are none of these.
+        if !class.may_ask() {
+            return None;
         }
-        if is_polite(text, index, at) {
-            return Some(Request { span: sentence(text, index, at), families: 0, is_plan: false });
-        }
-        let families = planned(text, index, at)?;
-        let start = sentence_start(text, index, at);
-        Some(Request { span: start..sentence(text, index, at).end, families, is_plan: true })
+        let is_order = class.families != 0 && is_order(text, index, at);
+        let (families, is_plan) = if is_order {
+            (class.families, false)
+        } else if is_polite(text, index, at) {
+            (0, false)
+        } else {
+            (planned(text, index, at)?, true)
+        };
+        let sentences = sentences.get_or_insert_with(|| Sentences::of(text, index));
+        let start = if is_plan { sentences.start(index, at) } else { word.start };
+        Some(Request { span: start..sentences.end(index, at), families, is_plan })
     };
     index.words().iter().enumerate().filter_map(asks).collect()
 }
@@ -80,21 +85,6 @@ fn planned(text: &str, index: &Index, at: usize) -> Option<Families> {
     (class.doing != 0 && starts).then_some(class.doing)
 }
 
-/// Where the sentence begins that the word at this position stands in.
-fn sentence_start(text: &str, index: &Index, at: usize) -> usize {
-    let Some(word) = index.word(at) else { return 0 };
-    let first = word.start.saturating_sub(REQUEST_BYTES_MAX);
-    let mut start = word.start;
-    for at in (0..at).rev() {
-        let Some(before) = index.word(at).filter(|before| before.start >= first) else { break };
-        if ends(&gap_after(text, index, at), false) {
-            break;
-        }
-        start = before.start;
-    }
-    start
-}
-
 /// Whether any word with that stem stands at these positions.
 pub(super) fn mentions(index: &Index, stem: &str, within: &Range<usize>) -> bool {
     forms(stem).iter().any(|form| index.has(form, within))
@@ -104,23 +94,31 @@ pub(super) fn mentions(index: &Index, stem: &str, within: &Range<usize>) -> bool
 const GAP_CHARS: usize = 64;
 
 /// The end of what stands before a word, line breaks that are written as two characters made plain.
-fn gap_before(text: &str, index: &Index, at: usize) -> String {
+fn gap_before<'a>(text: &'a str, index: &Index, at: usize) -> Cow<'a, str> {
     let start = at.checked_sub(1).and_then(|before| index.word(before)).map_or(0, |before| before.end);
     let end = index.word(at).map_or(text.len(), |word| word.start);
-    let tail: Vec<char> = text.get(start..end).unwrap_or_default().chars().rev().take(GAP_CHARS).collect();
-    plain(tail.into_iter().rev())
+    let gap = text.get(start..end).unwrap_or_default();
+    // No longer in bytes, no longer in characters.
+    let is_short = gap.len() <= GAP_CHARS;
+    let cut = if is_short { None } else { gap.char_indices().rev().nth(GAP_CHARS - 1) };
+    plain(gap.get(cut.map_or(0, |(at, _)| at)..).unwrap_or_default())
 }
 
 /// The beginning of what stands after a word.
-fn gap_after(text: &str, index: &Index, at: usize) -> String {
+pub(super) fn gap_after<'a>(text: &'a str, index: &Index, at: usize) -> Cow<'a, str> {
     let start = index.word(at).map_or(text.len(), |word| word.end);
     let end = index.word(at + 1).map_or(text.len(), |next| next.start);
-    plain(text.get(start..end).unwrap_or_default().chars().take(GAP_CHARS))
+    let gap = text.get(start..end).unwrap_or_default();
+    let is_short = gap.len() <= GAP_CHARS;
+    let cut = if is_short { None } else { gap.char_indices().nth(GAP_CHARS) };
+    plain(gap.get(..cut.map_or(gap.len(), |(at, _)| at)).unwrap_or_default())
 }
 
-fn plain(gap: impl Iterator<Item = char>) -> String {
-    let gap: String = gap.collect();
-    if gap.contains('\\') { gap.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "") } else { gap }
+fn plain(gap: &str) -> Cow<'_, str> {
+    // Most are one space.
+    let has_escapes = gap.len() > 1 && gap.contains('\\');
+    let plain = || gap.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "");
+    if has_escapes { plain().into() } else { gap.into() }
 }
 
 /// Whether the word at this position gives an order.
@@ -196,17 +194,6 @@ fn sentence(text: &str, index: &Index, at: usize) -> Range<usize> {
         at += 1;
     }
     first.start..end
-}
-
-/// Whether a sentence ends in what stands between two words.
-fn ends(gap: &str, is_last: bool) -> bool {
-    let mut after = gap.chars().skip(1).map(Some).chain([is_last.then_some(' ')]);
-    let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | '<' | ')' | '”' | '’');
-    let stops = gap.chars().any(|c| {
-        let after = after.next().flatten();
-        matches!(c, '。' | '！' | '？') || matches!(c, '.' | '!' | '?') && after.is_some_and(is_end)
-    });
-    stops || gap.matches('\n').count() > 1
 }
 
 /// What is asked for at these positions, in whatever form.

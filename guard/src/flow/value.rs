@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::day::Day;
-use super::words::{squeezed, words_of};
+use super::parting::{squeezed, words_of};
 use crate::json::{Kind, Value};
 
 /// A longer value is text, of which pieces are followed, not the whole.

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::words::words_of;
+use super::parting::words_of;
 
 /// A set of families, one bit each.
 pub(super) type Families = u16;
@@ -177,6 +177,12 @@ impl Class {
     /// The class of a word as [`words_of`] gives it.
     pub(super) fn of(word: &str) -> Class {
         CLASSES.get(word).copied().unwrap_or_default()
+    }
+
+    /// Whether a request may begin with it, or be told by it.
+    pub(super) fn may_ask(self) -> bool {
+        const BEGIN: u16 = mark::PLEASE | mark::CAN | mark::YOU | mark::WANT;
+        self.families | self.done | self.doing != 0 || self.is(BEGIN)
     }
 
     pub(super) fn is(self, mark: u16) -> bool {

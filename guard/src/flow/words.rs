@@ -1,20 +1,12 @@
 //! A text as words: what is compared when values are followed.
-//!
-//! Letters and digits are words, everything else parts them. Case, compatibility forms (full width), marks on
-//! letters, look-alikes and characters that show nothing make no difference, so that neither a message that is
-//! written oddly nor a call that writes it otherwise parts a value from where it came. In scripts without
-//! spaces each character is a word.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use unicode_general_category::{GeneralCategory, get_general_category};
-use unicode_normalization::UnicodeNormalization as _;
-
+use super::parting::each_word;
 use super::request::{self, Request};
 use super::verbs::Class;
 use crate::detect::{Passage, Scan};
-use crate::text::{Normalized, Reading};
 
 /// One word of a text.
 #[derive(Debug, Clone, Copy)]
@@ -179,108 +171,4 @@ impl Index {
     pub(super) fn all(&self) -> Range<usize> {
         0..self.words.len()
     }
-}
-
-/// The words of a short text.
-pub(super) fn words_of(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    each_word(text, |word, _| words.push(word.to_owned()));
-    words
-}
-
-/// The words of a text as one, nothing between them: the same however a value is grouped or split.
-pub(crate) fn squeezed(text: &str) -> String {
-    let mut all = String::new();
-    each_word(text, |word, _| all.push_str(word));
-    all
-}
-
-fn each_word(text: &str, mut found: impl FnMut(&str, Range<usize>)) {
-    let normalized;
-    let read = if text.is_ascii() {
-        text
-    } else {
-        normalized = Normalized::of(text, Reading::LATIN);
-        return each_run(normalized.text(), |word, span| found(word, normalized.original(span)));
-    };
-    each_run(read, found);
-}
-
-fn each_run(text: &str, mut found: impl FnMut(&str, Range<usize>)) {
-    let (mut word, mut start, mut end) = (String::new(), 0, 0);
-    let mut characters = text.char_indices().peekable();
-    while let Some((at, character)) = characters.next() {
-        let after = at + character.len_utf8();
-        let part = part(character);
-        if !word.is_empty() && matches!(part, Part::Alone | Part::Between) {
-            found(&word, start..end);
-            word.clear();
-        }
-        match part {
-            Part::Alone => found(character.encode_utf8(&mut [0; 4]), at..after),
-            Part::Between => {
-                // A line break as two characters, as programs print it, is no letter of the next word.
-                let is_escape = |next: &(usize, char)| matches!(next.1, 'n' | 'r' | 't');
-                if character == '\\' {
-                    characters.next_if(is_escape);
-                }
-            }
-            Part::Mark => {}
-            Part::Within => {
-                if word.is_empty() {
-                    start = at;
-                }
-                end = after;
-                push(&mut word, character);
-            }
-        }
-    }
-    if !word.is_empty() {
-        found(&word, start..end);
-    }
-}
-
-/// What a character is to the words around it.
-enum Part {
-    /// A word by itself.
-    Alone,
-    /// Parts words.
-    Between,
-    /// Belongs to the letter before it, and makes no difference.
-    Mark,
-    /// A letter or digit.
-    Within,
-}
-
-fn part(character: char) -> Part {
-    if character.is_ascii() {
-        return if character.is_ascii_alphanumeric() { Part::Within } else { Part::Between };
-    }
-    match character {
-        '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
-            if character.is_alphabetic() =>
-        {
-            Part::Alone
-        }
-        '\u{3040}'..='\u{30FF}'
-        | '\u{3400}'..='\u{9FFF}'
-        | '\u{F900}'..='\u{FAFF}'
-        | '\u{20000}'..='\u{3FFFF}' => Part::Alone,
-        _ => match get_general_category(character) {
-            GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark | GeneralCategory::Format => {
-                Part::Mark
-            }
-            _ if character.is_alphanumeric() => Part::Within,
-            _ => Part::Between,
-        },
-    }
-}
-
-fn push(word: &mut String, character: char) {
-    if character.is_ascii() {
-        return word.push(character.to_ascii_lowercase());
-    }
-    // Without marks: é and e with an accent after it are one.
-    let is_mark = |part: &char| get_general_category(*part) == GeneralCategory::NonspacingMark;
-    word.extend(std::iter::once(character).nfd().filter(|part| !is_mark(part)).flat_map(char::to_lowercase));
 }

@@ -30,14 +30,40 @@ impl Runs {
 
     /// Where one byte of the text came from.
     pub(crate) fn place(&self, at: usize) -> Range<usize> {
-        let after = self.0.partition_point(|run| run.start <= at);
+        self.place_before(self.0.partition_point(|run| run.start <= at), at)
+    }
+
+    /// The same for bytes that are asked for in their order.
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places { runs: self, after: 0 }
+    }
+
+    /// Where a byte came from that stands before the run with this number.
+    fn place_before(&self, after: usize, at: usize) -> Range<usize> {
         match after.checked_sub(1).and_then(|before| self.0.get(before)) {
             Some(run) if run.verbatim => {
-                let at = (run.original.start + (at - run.start)).min(run.original.end);
+                let at = (run.original.start + at.saturating_sub(run.start)).min(run.original.end);
                 at..(at + 1).min(run.original.end)
             }
             Some(run) => run.original.clone(),
             None => 0..0,
         }
+    }
+}
+
+/// Where bytes came from that are asked for in their order: without looking for each.
+pub(crate) struct Places<'a> {
+    runs: &'a Runs,
+    /// The first run that starts behind the byte that was asked for last.
+    after: usize,
+}
+
+impl Places<'_> {
+    /// Where one byte of the text came from, which stands before none that was asked for.
+    pub(crate) fn place(&mut self, at: usize) -> Range<usize> {
+        while self.runs.0.get(self.after).is_some_and(|run| run.start <= at) {
+            self.after += 1;
+        }
+        self.runs.place_before(self.after, at)
     }
 }
