@@ -141,6 +141,11 @@ impl Fold {
             '\u{386}'..='\u{3ff}' | '\u{400}'..='\u{482}' | '\u{48a}'..='\u{52f}' => {
                 Fold { has_other: true, ..Fold::alphabet(character, letters) }
             }
+            // Old forms of Cyrillic letters: to whoever reads without case they are those letters.
+            '\u{1c80}'..='\u{1c88}' if letters == Letters::Own => {
+                let small = character.to_uppercase().flat_map(char::to_lowercase).collect();
+                Fold { has_other: true, ..Fold::text(character, small) }
+            }
             _ if is_invisible(character) => Fold::plain(As::Nothing),
             _ if is_mark(character) => Fold::plain(As::Mark),
             _ => Fold::letter(character, letters),
@@ -270,7 +275,26 @@ fn is_mark(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
     use super::{EXPANSION_MAX, Known, Letters, fold};
+    use crate::detect::tables;
+
+    /// A sentence is first shown to expressions that know small letters alone: `\u{1c81}` was once none, and a rule's own
+    /// expression, to which it is a `д`, would not have been asked.
+    #[test]
+    fn no_other_form_of_a_rules_letter_is_left_in_a_text() {
+        let words = tables::every_word().concat();
+        for letter in words.chars().filter(|letter| !letter.is_ascii()) {
+            let mut forms = ClassUnicode::new([ClassUnicodeRange::new(letter, letter)]);
+            forms.case_fold_simple();
+            for form in forms.iter().flat_map(|range| range.start()..=range.end()) {
+                let folded = fold(&form.to_string(), Letters::Own, &mut Known::default());
+                let is_gone = !folded.mapped.text().contains(form);
+                assert!(form == letter || is_gone, "{form} is {letter}");
+            }
+        }
+    }
 
     #[test]
     fn a_long_ligature_stays_itself_and_a_short_one_is_read() {

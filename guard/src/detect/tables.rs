@@ -336,6 +336,11 @@ pub(super) fn problems() -> Vec<String> {
     if tables.unspaced().is_none() {
         wrong.push("the words of languages without spaces".into());
     }
+    for ready in &tables.rules {
+        if Glance::new(ready.language, ready.rule.pattern).is_none() {
+            wrong.push(format!("{}: no sentence can be glanced at", ready.rule.name));
+        }
+    }
     let expressions = tables.rules.iter().flat_map(|ready| [Some(&ready.pattern), ready.unless.as_ref()]);
     for expression in expressions.flatten() {
         if let Err(problem) = compile(expression.language, expression.pattern) {

@@ -81,6 +81,28 @@ proptest! {
     }
 
     #[test]
+    fn what_was_looked_up_of_one_character_is_not_taken_for_another(
+        text in "[a-z \u{400}-\u{5ff}\u{200b}\u{ad}\u{ff21}-\u{ff3a}\u{fdfa}]{0,24}", confusables: bool,
+    ) {
+        let reading = Reading { confusables, ..Reading::PLAIN };
+        let found = Normalized::of(&text, reading);
+        let (mut places, mut at) = (found.places(), 0);
+        for (start, character) in text.char_indices() {
+            // A text of one character holds nothing that was looked up before.
+            let alone = Normalized::of(&character.to_string(), reading);
+            let end = at + alone.text().len();
+            prop_assert_eq!(found.text().get(at..end), Some(alone.text()));
+            let span = start..start + character.len_utf8();
+            if at < end {
+                prop_assert_eq!(found.original(at..end), span.clone());
+                prop_assert_eq!(places.place(at).start..places.place(end - 1).end, span);
+            }
+            at = end;
+        }
+        prop_assert_eq!(at, found.text().len());
+    }
+
+    #[test]
     fn places_are_in_order_and_at_characters(text in "\\PC{0,20}", latin: bool) {
         let found = Normalized::of(&text, if latin { Reading::LATIN } else { Reading::FOLDED });
         let mut last = 0;
