@@ -5,10 +5,9 @@ use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use memchr::{memchr, memchr2, memchr3};
-use regex_automata::meta::{Config, Regex};
-use regex_automata::nfa::thompson::WhichCaptures;
-use regex_automata::util::syntax;
+use regex_automata::meta::Regex;
 
+use super::expression::Expression;
 use super::firm::Firm;
 use super::glance::Glance;
 use super::languages::LANGUAGES;
@@ -119,13 +118,6 @@ struct Holds {
     bytes: Vec<u8>,
 }
 
-/// An expression, written out and compiled when a sentence first needs it.
-struct Expression {
-    language: &'static Language,
-    pattern: &'static str,
-    compiled: OnceLock<Option<Regex>>,
-}
-
 impl Ready {
     /// The lists of which a word stands in every sentence that fits.
     pub(super) fn firm(&self) -> Words {
@@ -174,34 +166,6 @@ impl Ready {
     pub(super) fn is_other(&self, sentence: &[u8]) -> bool {
         self.unless.as_ref().and_then(Expression::regex).is_some_and(|unless| unless.is_match(sentence))
     }
-}
-
-impl Expression {
-    fn regex(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| compile(self.language, self.pattern).ok()).as_ref()
-    }
-}
-
-fn compile(language: &Language, pattern: &str) -> Result<Regex, String> {
-    let script = language.script;
-    let pattern = lexicon::expand(language, pattern)?;
-    let syntax = syntax::Config::new()
-        .case_insensitive(true)
-        .multi_line(true)
-        .utf8(false)
-        // Latin text is ASCII once it is folded; without Unicode tables the automata stay small and fast.
-        .unicode(script != Script::Latin);
-    // Few sentences come here: nothing is made ready that only helps where most of a long text is passed over. Where
-    // words end by all of Unicode an automaton gives up at the first letter outside ASCII.
-    let lean = Config::new()
-        .utf8_empty(false)
-        .auto_prefilter(false)
-        .onepass(false)
-        .dfa(false)
-        .hybrid(script == Script::Latin)
-        .which_captures(WhichCaptures::Implicit);
-    let built = Regex::builder().syntax(syntax).configure(lean).build(&pattern);
-    built.map_err(|error| error.to_string())
 }
 
 /// Made on first use.
@@ -296,7 +260,7 @@ impl Building {
         if needs == 0 {
             return Err("a rule without a list would read every sentence".into());
         }
-        let expression = |pattern| Expression { language, pattern, compiled: OnceLock::new() };
+        let expression = |pattern| Expression::new(language, pattern);
         Ok(Ready {
             rule,
             script: language.script,
@@ -343,9 +307,7 @@ pub(super) fn problems() -> Vec<String> {
     }
     let expressions = tables.rules.iter().flat_map(|ready| [Some(&ready.pattern), ready.unless.as_ref()]);
     for expression in expressions.flatten() {
-        if let Err(problem) = compile(expression.language, expression.pattern) {
-            wrong.push(format!("{}: {problem}", expression.pattern));
-        }
+        wrong.extend(expression.problem());
     }
     wrong
 }
