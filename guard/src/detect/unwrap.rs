@@ -188,25 +188,36 @@ fn entity(text: &str) -> Option<Taken> {
     Some((one(character), end + 1))
 }
 
-/// `%49%67…`: the bytes as text, as far as they are text.
+/// `%49%67…`: the bytes as text, as far as they are text. No further is read than what is taken, or else a run of bytes
+/// that are none would be read again from each of them.
 fn hex_bytes(text: &str, mark: &str) -> Option<Taken> {
-    /// Bytes of one run.
-    const RUN_BYTES_MAX: usize = 1 << 16;
-    let mut bytes = Vec::new();
-    let mut rest = text;
-    while let Some(after) = rest.strip_prefix(mark).filter(|_| bytes.len() < RUN_BYTES_MAX) {
-        let Some(byte) = after.get(..2).and_then(|pair| u8::from_str_radix(pair, 16).ok()) else { break };
-        bytes.push(byte);
-        rest = after.get(2..).unwrap_or_default();
+    let (mut decoded, mut rest) = (String::new(), text);
+    while let Some((character, after)) = hex_char(rest, mark) {
+        decoded.push(character);
+        rest = after;
     }
-    let valid = match std::str::from_utf8(&bytes) {
-        Ok(valid) => valid.len(),
-        Err(error) => error.valid_up_to(),
-    };
-    let decoded = std::str::from_utf8(bytes.get(..valid)?).ok()?;
-    let is_text =
-        !decoded.is_empty() && !decoded.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
-    is_text.then(|| (decoded.to_owned().into(), valid * (mark.len() + 2)))
+    (!decoded.is_empty()).then(|| (decoded.into(), text.len() - rest.len()))
+}
+
+/// The first character of a run, and what comes behind it.
+fn hex_char<'a>(text: &'a str, mark: &str) -> Option<(char, &'a str)> {
+    let mut bytes = [0; 4];
+    let mut rest = text;
+    for count in 1..=bytes.len() {
+        let (pair, after) = rest.strip_prefix(mark)?.split_at_checked(2)?;
+        *bytes.get_mut(count - 1)? = u8::from_str_radix(pair, 16).ok().filter(|_| !pair.starts_with('+'))?;
+        rest = after;
+        match std::str::from_utf8(bytes.get(..count)?) {
+            Ok(one) => {
+                let character = one.chars().next()?;
+                let is_text = !character.is_control() || matches!(character, '\n' | '\r' | '\t');
+                return is_text.then_some((character, rest));
+            }
+            Err(why) if why.error_len().is_some() => return None,
+            Err(_) => {}
+        }
+    }
+    None
 }
 
 /// `\u0049`, `\u{49}`, `\x49`, `\n`, `\"`.
@@ -261,4 +272,31 @@ fn tag(text: &str) -> Option<Taken> {
     let name = name.get(..length).unwrap_or_default();
     let piece = if INLINE.iter().any(|inline| inline.eq_ignore_ascii_case(name)) { "" } else { "\n" };
     Some((piece.into(), end + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hex_bytes, unwrap};
+
+    #[test]
+    fn a_run_of_escapes_is_taken_as_far_as_it_is_text() {
+        let taken = |text: &str| hex_bytes(text, "%").map(|(text, length)| (text.into_owned(), length));
+        assert_eq!(taken("%49%67x"), Some(("Ig".to_owned(), 6)));
+        assert_eq!(taken("%c3%A4%20%f0%9f%98%80%"), Some(("\u{e4} \u{1f600}".to_owned(), 21)));
+        assert_eq!(taken("%41%c3%41"), Some(("A".to_owned(), 3)));
+        assert_eq!(taken("%41%00%41"), Some(("A".to_owned(), 3)));
+        for none in ["%80%41", "%c3", "%c3%4", "%+1", "%", "%0", "%00", "%ed%a0%80", "%\u{e4}"] {
+            assert_eq!(taken(none), None, "{none}");
+        }
+    }
+
+    /// Each of these took minutes: the rest of the run was read at each of its bytes.
+    #[test]
+    fn a_run_of_bytes_that_are_no_text_is_read_once() {
+        for piece in ["%80", "%41%80", "%41%00"] {
+            let text = piece.repeat(1 << 20);
+            let read = unwrap(&text, std::slice::from_ref(&(0..text.len())));
+            assert_eq!(read.is_some(), piece.starts_with("%41"), "{piece}");
+        }
+    }
 }
