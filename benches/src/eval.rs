@@ -7,6 +7,7 @@
 //! all, and ask on every write.
 
 pub mod cases;
+pub mod confirm;
 pub mod data;
 pub mod judge;
 pub mod replay;

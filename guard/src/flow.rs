@@ -71,6 +71,7 @@ pub use fuzz::fuzz;
 pub(crate) use parting::squeezed;
 pub(crate) use reason::lost;
 pub(crate) use region::around;
+pub(crate) use verbs::verb;
 pub use words::Index;
 
 /// Comparisons for one call.

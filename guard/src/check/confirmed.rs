@@ -8,16 +8,20 @@ use crate::cel::{self, Budget, Env, Expression, Failure};
 use crate::finding::{Effect, Finding, NextStep};
 use crate::ground::Matcher;
 use crate::json::{Kind, Value};
+use crate::messages::Role;
 use crate::policy::Provenance;
 use crate::policy::provenance::Confirm;
 use crate::session::Kept;
-use crate::words::{self, Said, WANTED_MAX, Wanted};
+use crate::words::{self, Confirmed, Deed, How, Said, WANTED_MAX, Wanted};
 
 /// The check's name.
 pub(crate) const NAME: &str = "user_confirmed";
 
 /// Values that a reason tells.
 const TOLD_MAX: usize = 8;
+
+/// Other names of a value that a reason tells.
+const NAMES_TOLD_MAX: usize = 3;
 
 /// Judges the conversation.
 pub(crate) fn check(env: &CallEnv<'_>, options: &Provenance, findings: &mut Vec<Finding>) {
@@ -33,42 +37,96 @@ pub(crate) fn check(env: &CallEnv<'_>, options: &Provenance, findings: &mut Vec<
         findings.push(unevaluated(&format!("the call has more than {WANTED_MAX} values to be confirmed")));
         return;
     }
-    let unknown = add_names(env, confirm, &mut wanted);
+    let (told, unknown) = add_names(env, confirm, &mut wanted);
     // A yes in a form is one to the form.
     let kept: Vec<&Kept> = env.session.spoken().collect();
     let said: Vec<Said<'_>> =
         kept.iter().map(|kept| Said { role: kept.role(), text: kept.prepared() }).collect();
-    let confirmed = words::confirmed(&said, &wanted, &confirm.matcher, confirm.last);
+    let how = How { matcher: confirm.matcher, last: confirm.last, deed: Deed::of(env.tool) };
+    let confirmed = words::confirmed(&said, &wanted, &how);
     if confirmed.is_confirmed() {
         return;
     }
-    let yes = confirmed.pair.and_then(|(_, yes)| kept.get(yes));
-    let reason = reason(confirm, yes.copied(), &wanted, &confirmed.missing);
+    let reason =
+        Why { confirm, kept: &kept, wanted: &wanted, confirmed: &confirmed, told: &told, deed: how.deed };
+    let reason = reason.told();
     // What is not known to be named otherwise may be.
-    let unknown = unknown.filter(|(path, _)| yes.is_some() && confirmed.missing.contains(path));
+    let unknown = unknown.filter(|(path, _)| confirmed.pair.is_some() && confirmed.missing.contains(path));
     findings.push(match unknown {
         Some((_, why)) => unevaluated(&format!("{reason}, and its other names are unknown: {why}")),
         None => Finding::new(NAME, confirm.otherwise.into(), NextStep::ConfirmFirst, reason),
     });
 }
 
-fn reason(confirm: &Confirm, yes: Option<&Kept>, wanted: &[Wanted<'_>], missing: &[String]) -> String {
-    let Some(yes) = yes else {
-        let within = match confirm.last {
+/// Why a call is not confirmed, for the model to mend it.
+struct Why<'w, 'a> {
+    confirm: &'w Confirm,
+    kept: &'w [&'w Kept],
+    wanted: &'w [Wanted<'a>],
+    confirmed: &'w Confirmed,
+    /// The names that expressions gave, by path.
+    told: &'w Names,
+    deed: Option<Deed>,
+}
+
+impl Why<'_, '_> {
+    fn told(&self) -> String {
+        let Some((proposal, yes)) = self.confirmed.pair else { return self.no_yes() };
+        let number = |at: usize| self.kept.get(at).map_or(0, |kept| kept.number());
+        let (proposal, yes) = (number(proposal), number(yes));
+        let mut lacks = Vec::new();
+        let (another, missing): (Vec<&String>, Vec<&String>) =
+            self.confirmed.missing.iter().partition(|path| self.confirmed.another.contains(path));
+        if let Some(values) = self.values(&missing) {
+            lacks.push(format!("what the user said yes to (message {proposal}) does not name {values}"));
+        }
+        if let Some(values) = self.values(&another) {
+            lacks.push(format!("the user's yes (message {yes}) speaks of another one than {values}"));
+        }
+        if let Some(deed) = self.deed.filter(|_| self.confirmed.is_deed_unsaid) {
+            let verb = deed.verb();
+            lacks.push(format!(
+                "what the user said yes to (message {proposal}) does not say that it would {verb}"
+            ));
+        }
+        format!("not confirmed: {}", lacks.join(", and "))
+    }
+
+    fn no_yes(&self) -> String {
+        let within = match self.confirm.last {
             Some(1) => " in their last message".to_owned(),
             Some(last) => format!(" in their last {last} messages"),
             None => String::new(),
         };
-        return format!("not confirmed: the user has not said yes to any message of the assistant's{within}");
-    };
-    let is_missing = |wanted: &&Wanted<'_>| missing.contains(&wanted.path);
-    let shown = |wanted: &Wanted<'_>| values::named(&wanted.path, wanted.value);
-    let mut told: Vec<String> = wanted.iter().filter(is_missing).take(TOLD_MAX).map(shown).collect();
-    if missing.len() > TOLD_MAX {
-        told.push(format!("and {} more", missing.len() - TOLD_MAX));
+        let last = self.kept.iter().rev().find(|kept| kept.role() == Some(Role::User));
+        let last = last.map(|kept| {
+            let number = kept.number();
+            if words::accepts(kept.text()) {
+                format!("; their last (message {number}) says yes, but to no message of the assistant's right before it")
+            } else {
+                format!("; their last (message {number}) is no clear yes: a question, a condition or a doubt is none")
+            }
+        });
+        let last = last.unwrap_or_default();
+        format!("not confirmed: the user has not said yes to any message of the assistant's{within}{last}")
     }
-    let number = yes.number();
-    format!("not confirmed: what the user said yes to (message {number}) does not name {}", told.join(", "))
+
+    /// `` `to` "ACC-31" (or "Kim's account"), `n` 5, and 2 more ``
+    fn values(&self, paths: &[&String]) -> Option<String> {
+        let missing = self.wanted.iter().filter(|wanted| paths.contains(&&wanted.path));
+        let mut all: Vec<String> = missing.take(TOLD_MAX).map(|wanted| self.value(wanted)).collect();
+        if paths.len() > TOLD_MAX {
+            all.push(format!("and {} more", paths.len() - TOLD_MAX));
+        }
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
+    fn value(&self, wanted: &Wanted<'_>) -> String {
+        let shown = values::named(&wanted.path, wanted.value);
+        let names = self.told.get(&wanted.path).into_iter().flatten().take(NAMES_TOLD_MAX);
+        let names: Vec<String> = names.map(|name| values::quoted(name)).collect();
+        if names.is_empty() { shown } else { format!("{shown} (or {})", names.join(" or ")) }
+    }
 }
 
 /// The values that must be named: those of the listed arguments, else each text and number that is sent.
@@ -100,14 +158,25 @@ fn wanted<'a>(env: &CallEnv<'a>, options: &Provenance, confirm: &Confirm) -> Vec
     all
 }
 
-/// Adds the names that expressions give. The first value whose names are unknown, and why.
-fn add_names(env: &CallEnv<'_>, confirm: &Confirm, wanted: &mut [Wanted<'_>]) -> Option<(String, String)> {
-    let mut unknown = None;
+/// Names by path.
+type Names = BTreeMap<String, Vec<String>>;
+
+/// Adds the names that expressions give, which are also given back; and the first value whose names are unknown, and
+/// why.
+fn add_names(
+    env: &CallEnv<'_>,
+    confirm: &Confirm,
+    wanted: &mut [Wanted<'_>],
+) -> (Names, Option<(String, String)>) {
+    let (mut told, mut unknown) = (Names::new(), None);
     let mut budget = Budget::default();
     for wanted in wanted {
         let naming = by_argument(&confirm.named, &wanted.path).and_then(|naming| naming.expression());
         match naming.map(|naming| names(naming, env, wanted.value, &mut budget)) {
-            Some(Ok(names)) => wanted.words.extend(names),
+            Some(Ok(names)) => {
+                wanted.words.extend(names.iter().cloned());
+                told.insert(wanted.path.clone(), names);
+            }
             // A value without another name must be named itself.
             Some(Err(failure)) if failure.unknown && unknown.is_none() => {
                 unknown = Some((wanted.path.clone(), failure.message));
@@ -115,7 +184,7 @@ fn add_names(env: &CallEnv<'_>, confirm: &Confirm, wanted: &mut [Wanted<'_>]) ->
             Some(Err(_)) | None => {}
         }
     }
-    unknown
+    (told, unknown)
 }
 
 /// What is said of a path, or of the argument it leads into.

@@ -1,6 +1,6 @@
 //! `arguments_grounded`: what `ground` names is written in the conversation, by somebody whose words count.
 
-use super::trail::{Traced, Trail};
+use super::trail::{Place, Traced, Trail};
 use super::values::VALUES_MAX;
 use crate::finding::{Effect, Finding, NextStep};
 use crate::policy::Provenance;
@@ -44,11 +44,13 @@ pub(crate) fn check(trail: &Trail<'_>, options: &Provenance, session: &Session, 
     let groups = grouped(&missing);
     for (ground, group) in groups {
         let Some(reason) = told(&group, &nowhere(&ground)) else { continue };
-        let evidence =
-            group.iter().filter_map(|traced| Some(traced.by_tool.as_ref()?.evidence(&traced.named.path)));
+        let evidence = group.iter().filter_map(|traced| {
+            let place = traced.too_old.as_ref().or(traced.by_tool.as_ref())?;
+            Some(place.evidence(&traced.named.path))
+        });
         findings.push(Finding {
             evidence: evidence.collect(),
-            ..Finding::new(NAME, ground.otherwise.into(), NextStep::UseAsWritten, reason)
+            ..Finding::new(NAME, ground.otherwise.into(), next(&ground, &group), reason)
         });
     }
 }
@@ -67,6 +69,16 @@ fn grouped<'t, 'a>(missing: &[&'t Traced<'a>]) -> Vec<(Ground, Vec<&'t Traced<'a
         }
     }
     groups
+}
+
+/// Where a tool gave all of them and none counts, to copy them more exactly would not help.
+fn next(ground: &Ground, group: &[&Traced<'_>]) -> NextStep {
+    let is_tools = |traced: &&Traced<'_>| traced.by_tool.is_some() && traced.too_old.is_none();
+    if !ground.from.tool && group.iter().all(is_tools) {
+        NextStep::NotFromTools
+    } else {
+        NextStep::UseAsWritten
+    }
 }
 
 fn nowhere(ground: &Ground) -> String {
@@ -89,10 +101,14 @@ fn told(values: &[&Traced<'_>], head: &str) -> Option<String> {
     if values.is_empty() {
         return None;
     }
-    let one = |traced: &&Traced<'_>| match &traced.by_tool {
-        _ if traced.is_blank => format!("{} (empty)", traced.named.shown()),
-        Some(place) => format!("{} (only in {})", traced.named.shown(), place.shown()),
-        None => traced.named.shown(),
+    let one = |traced: &&Traced<'_>| {
+        let places = [traced.too_old.as_ref(), traced.by_tool.as_ref()];
+        let places: Vec<String> = places.into_iter().flatten().map(Place::shown).collect();
+        match &*places {
+            _ if traced.is_blank => format!("{} (empty)", traced.named.shown()),
+            [] => traced.named.shown(),
+            places => format!("{} (only in {})", traced.named.shown(), places.join(" and ")),
+        }
     };
     let mut all: Vec<String> = values.iter().take(TOLD_MAX).map(one).collect();
     if values.len() > TOLD_MAX {

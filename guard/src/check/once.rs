@@ -14,7 +14,7 @@ pub(crate) fn check(options: &Provenance, was_made: Option<bool>, findings: &mut
     match was_made {
         Some(false) => {}
         Some(true) => {
-            let reason = "this call, with exactly these arguments, was made before, and is to be made once";
+            let reason = "this call, with exactly these arguments, was made before or is under way, and is to be made once";
             findings.push(Finding::new(NAME, Effect::Ask, NextStep::DoNotRepeat, reason));
         }
         None => {

@@ -33,7 +33,7 @@ pub(crate) fn check(trail: &Trail<'_>, options: &Provenance, session: &Session, 
         }
         findings.push(Finding {
             evidence: vec![place.evidence(&traced.named.path)],
-            ..Finding::new(NAME, Effect::Ask, NextStep::UseAsWritten, reason)
+            ..Finding::new(NAME, Effect::Ask, NextStep::NotFromTools, reason)
         });
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Traced<'a> {
     pub(crate) found: Option<(Place<'a>, Option<Taint<'a>>)>,
     /// It stands in a tool output, whose words do not support it.
     pub(crate) by_tool: Option<Place<'a>>,
+    /// The user wrote it, but too long ago to count.
+    pub(crate) too_old: Option<Place<'a>>,
     pub(crate) is_blank: bool,
     /// A fact says it, where facts count.
     pub(crate) is_fact: bool,
@@ -185,6 +187,7 @@ impl<'a> Look<'a, '_> {
             ground: self.ground.clone(),
             found: None,
             by_tool: None,
+            too_old: None,
             broke: None,
             named,
         };
@@ -200,13 +203,20 @@ impl<'a> Look<'a, '_> {
                 .is_some_and(|origin| matches!(origin.kind, OutputKind::Notice | OutputKind::Server));
             let counts = !is_servers && (role != Role::User || kept.number() >= since);
             let supports = self.ground.from.has(role) && counts;
-            if !supports && (role != Role::Tool || traced.by_tool.is_some()) {
+            let is_too_old = !supports && role == Role::User && self.ground.from.user;
+            let is_told = is_too_old || role == Role::Tool && traced.by_tool.is_none();
+            if !supports && !is_told {
                 continue;
             }
             for range in self.places(kept, &sought, &mut traced) {
                 let place = Place { kept, range };
                 if !supports {
-                    traced.by_tool.get_or_insert(place);
+                    // Of the user's the latest is told.
+                    if is_too_old {
+                        traced.too_old = Some(place);
+                    } else {
+                        traced.by_tool.get_or_insert(place);
+                    }
                     break;
                 }
                 match self.taint(&place, role) {

@@ -159,9 +159,14 @@ pub(crate) fn without_positions(path: &str) -> String {
 /// A value in a reason: text in quotes, cut.
 pub(crate) fn shown(value: Value<'_>) -> String {
     match value.as_str() {
-        Some(text) => format!("\"{}\"", plain::line(text, SHOWN_CHARS)),
+        Some(text) => quoted(text),
         None => plain::line(value.raw(), SHOWN_CHARS),
     }
+}
+
+/// A text in a reason, cut.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", plain::line(text, SHOWN_CHARS))
 }
 
 /// A passage in a reason.

@@ -288,6 +288,14 @@ pub(super) fn only_reads(tool: &str) -> bool {
     verb.is_some_and(|verb| is_in(READS, verb)) && !words.iter().any(|word| is_in(ACTS, word))
 }
 
+/// The first verb of a tool's name: one of those here, one that only reads, or one that the caller knows.
+pub(crate) fn verb(tool: &str, is_known: impl Fn(&str) -> bool) -> Option<String> {
+    let reads = |word: &str| READS.split_whitespace().any(|other| other == word);
+    name_words(tool)
+        .into_iter()
+        .find(|word| TOOLS.contains_key(word.as_str()) || reads(word) || is_known(word))
+}
+
 /// The words of a name like `send_money`, `sendMoney`, `GmailSendEmail`, `FHIRDownload`.
 fn name_words(name: &str) -> Vec<String> {
     let characters: Vec<char> = name.chars().take(NAME_CHARS_MAX).collect();

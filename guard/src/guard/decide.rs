@@ -261,16 +261,18 @@ pub(super) fn faults(found: &[Finding]) -> Vec<String> {
 }
 
 fn doubts(tool: &Tool, name: &str, findings: &mut Vec<Finding>) {
-    let mut ask = |check, reason| findings.push(Finding::new(check, Effect::Ask, NextStep::TellUser, reason));
+    let ask = |check, reason| Finding::new(check, Effect::Ask, NextStep::TellUser, reason);
     if let Some(doubt) = &tool.doubt {
-        ask(TOOL_CERTAIN, format!("`{name}`: {doubt}"));
+        findings.push(ask(TOOL_CERTAIN, format!("`{name}`: {doubt}")));
     }
     let asks = tool.bound.options.as_ref().is_some_and(|options| options.definitions == Definitions::Ask);
     if asks && tool.instructs.is_some() {
-        ask(DEFINITION_CLEAN, INSTRUCTS.to_owned());
+        let reason = format!("{INSTRUCTS} (it is quoted in the warning at the listing, for people)");
+        findings.push(Finding::new(DEFINITION_CLEAN, Effect::Ask, NextStep::NotFollow, reason));
     }
     for problem in &tool.bound.problems {
-        ask(POLICY_FITS, format!("the policy cannot be applied to this tool: {}", problem.message()));
+        let reason = format!("the policy cannot be applied to this tool: {}", problem.message());
+        findings.push(ask(POLICY_FITS, reason));
     }
 }
 

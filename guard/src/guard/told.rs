@@ -29,10 +29,11 @@ pub(super) fn told(options: &Provenance) -> Vec<CheckInfo> {
     }
     if let Some(confirm) = &options.confirm {
         let what = match &confirm.arguments {
-            Some(names) => listed(names.iter().map(String::as_str)),
-            None => "each value that is sent".to_owned(),
+            Some(names) if names.is_empty() => "of yours".to_owned(),
+            Some(names) => format!("that names {}", listed(names.iter().map(String::as_str))),
+            None => "that names each value that is sent".to_owned(),
         };
-        let reason = format!("The user must have said yes to a message that names {what}.");
+        let reason = format!("The user must have said yes to a message {what}.");
         all.push(info(confirmed::NAME, confirm.otherwise.into(), reason));
     }
     if let Some(request) = &options.request {
@@ -131,6 +132,8 @@ mod tests {
             ("instructions: flow", "must not do what a tool output asks for"),
             ("once: true", "The same call is made once."),
             ("confirm: { arguments: [to] }", "said yes to a message that names `to`."),
+            ("confirm: { arguments: [] }", "said yes to a message of yours."),
+            ("confirm: true", "said yes to a message that names each value that is sent."),
             ("require_request: pay", "asked for it in their own words (pay)."),
             ("authorize: true", "that the user wants this very call."),
         ] {

@@ -9,7 +9,7 @@ use super::glob::{Pattern, Steps};
 use super::locate::Cel;
 use super::merge::{Entries, Entry, Set, Setting};
 use super::methods::{MethodEntry, Methods, Passage, Ruling};
-use super::problem::{PolicyErrors, Severity, Source, sort};
+use super::problem::{PolicyErrors, Problem, Severity, Source, sort};
 use super::programs::{self, RawPrograms};
 use super::provenance::{self, RawContext};
 use super::raw::{File, RawFact, RawPassage, RawRule, ReadFile};
@@ -38,14 +38,16 @@ pub(crate) fn load(source: &Arc<Source>, read: &mut ReadFile<'_>) -> Result<Load
     });
     let checked = file.map(|file| Checker { reader: &mut reader }.policy(file, &files));
     let mut problems = reader.problems;
+    let warns_only =
+        |problems: &[Problem]| problems.iter().all(|problem| problem.severity() == Severity::Warning);
     if let Some(inner) = &checked
-        && problems.is_empty()
+        && warns_only(&problems)
     {
-        problems = lint::file(inner);
+        problems.extend(lint::file(inner));
     }
     sort(&mut problems);
     match checked {
-        Some(inner) if problems.iter().all(|problem| problem.severity() == Severity::Warning) => {
+        Some(inner) if warns_only(&problems) => {
             Ok(Loaded { policy: Policy(Arc::new(inner)), warnings: problems })
         }
         _ => Err(PolicyErrors::new(problems)),

@@ -1,10 +1,12 @@
 //! Whether a message is a yes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::deed::Deed;
 use super::language::{ALL, Language};
 use super::read::{any_of, compile, read};
 
@@ -17,20 +19,31 @@ use super::read::{any_of, compile, read};
 /// ```
 #[must_use]
 pub fn accepts(text: &str) -> bool {
-    let Some(rules) = &*RULES else { return false };
+    yes(&read(text)).is_some()
+}
+
+/// The same where the tool does what a refusal would say otherwise: "yes, cancel it" to one that cancels. Only to a
+/// message that proposes it: to any other the same words may stop what was proposed.
+pub(super) fn accepts_deed(text: &str, deed: Deed) -> bool {
     let text = read(text);
-    if rules.refusal.is_match(&text)
-        || rules.retraction.is_match(&text)
-        || rules.second_thought.is_match(&text)
+    // "Yes, stop." may well mean: no.
+    yes(&deed.without(&text)).is_some() && !RULES.as_ref().is_none_or(|rules| rules.takes_back(&text))
+}
+
+/// The sentence that says yes, of a text as the tables read it; all of it where it is nothing but a yes.
+pub(super) fn yes(text: &str) -> Option<Range<usize>> {
+    let rules = RULES.as_ref()?;
+    if rules.refusal.is_match(text) || rules.retraction.is_match(text) || rules.second_thought.is_match(text)
     {
-        return false;
+        return None;
     }
-    if !text.contains('?') && rules.weak.is_match(&text) {
-        return true;
+    if !text.contains('?') && rules.weak.is_match(text) {
+        return Some(0..text.len());
     }
-    let mut sentences = sentences(&text);
-    let Some(rest) = sentences.find_map(|sentence| rules.decides(&text, sentence)) else { return false };
-    rest.is_yes && !rules.takes_back(text.get(rest.after..).unwrap_or_default())
+    let (sentence, found) =
+        sentences(text).find_map(|sentence| Some((sentence.clone(), rules.decides(text, sentence)?)))?;
+    let stays = found.is_yes && !rules.takes_back(text.get(found.after..).unwrap_or_default());
+    stays.then_some(sentence)
 }
 
 /// Whether the user says no, takes back what they said before, or makes a condition. In doubt it is one: what was
@@ -41,7 +54,7 @@ pub(super) fn refuses(text: &str) -> bool {
     }
     let Some(rules) = &*RULES else { return true };
     let text = read(text);
-    let text = rules.harmless.replace_all(&text, HARMLESS);
+    let text = rules.without_harmless(&text);
     [&rules.refusal, &rules.retraction, &rules.second_thought, &rules.denial, &rules.reservation, &rules.back]
         .iter()
         .any(|rule| rule.is_match(&text))
@@ -118,16 +131,21 @@ impl Rules {
         if asks && !wishes {
             return None;
         }
-        let is_yes = !self.reservation.is_match(words) && !self.denies(text.get(sentence.start..)?);
+        let is_reserved = self.reservation.is_match(&self.without_harmless(words));
+        let is_yes = !is_reserved && !self.denies(text.get(sentence.start..)?);
         Some(Decided { is_yes, after: sentence.start + yes.end() })
     }
 
     fn denies(&self, text: &str) -> bool {
-        self.denial.is_match(&self.harmless.replace_all(text, HARMLESS))
+        self.denial.is_match(&self.without_harmless(text))
     }
 
     fn takes_back(&self, rest: &str) -> bool {
-        self.back.is_match(rest)
+        self.back.is_match(&self.without_harmless(rest))
+    }
+
+    fn without_harmless<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.harmless.replace_all(text, HARMLESS)
     }
 }
 
@@ -149,6 +167,45 @@ mod tests {
     #[test]
     fn every_table_is_a_pattern() {
         assert!(RULES.is_some());
+    }
+
+    #[test]
+    fn a_yes_as_it_is_typed() {
+        for text in [
+            "y",
+            "Y.",
+            "I agree",
+            "i agree to that, thanks",
+            "\u{1f44d}",
+            "\u{1f44d}\u{1f3fd}",
+            "\u{1f44d}\u{1f44d} thanks",
+            "ok \u{1f44d}",
+            "\u{1f44c}",
+            "ok do it",
+            "ok do it but hurry",
+            "Yes, do it, but please make it quick",
+        ] {
+            assert!(accepts(text) && !refuses(text), "{text}");
+        }
+        for text in [
+            "y not",
+            "y?",
+            "x or y",
+            "I agree that it is late",
+            "I agree, but not today",
+            "I don't agree",
+            "\u{1f44e}",
+            "\u{1f44d}\u{1f44e}",
+            "\u{1f44d}?",
+            "\u{1f44d} to the first, no to the second",
+            "ok do it but not yet",
+            "ok do it but hurry to ask my boss first",
+            "ok but hurry",
+            "ok if you hurry",
+        ] {
+            assert!(!accepts(text), "{text}");
+        }
+        assert!(refuses("\u{1f44e}"));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Whether the user accepted what a call does.
 
-use super::accept::refuses;
-use super::spoken::other_words;
+use super::accept::{accepts_deed, refuses, yes};
+use super::another::Speaks;
+use super::deed::Deed;
+use super::read::read;
+use super::spoken::{other_words, price};
 use super::{Said, accepts};
 use crate::ground::{self, Match, Matcher, Sought};
 use crate::json::Value;
@@ -32,13 +35,17 @@ pub struct Confirmed {
     pub pair: Option<(usize, usize)>,
     /// Paths of the values that are not named. Without a pair: of all.
     pub missing: Vec<String>,
+    /// Those of them of which the yes names another one: `yes, B` to `A or B?`.
+    pub another: Vec<String>,
+    /// The tool cancels, and neither message speaks of it.
+    pub is_deed_unsaid: bool,
 }
 
 impl Confirmed {
     /// Whether a message that the user accepted names what it has to.
     #[must_use]
     pub fn is_confirmed(&self) -> bool {
-        self.pair.is_some() && self.missing.is_empty()
+        self.pair.is_some() && self.missing.is_empty() && !self.is_deed_unsaid
     }
 }
 
@@ -64,7 +71,8 @@ pub fn wanted<'a>(arguments: Value<'a>) -> Vec<Wanted<'a>> {
 /// A value that must stand in the accepted message, as it is or as a person would write it.
 #[must_use]
 pub fn named(path: String, value: Value<'_>) -> Wanted<'_> {
-    Wanted { path, value, words: other_words(value), matcher: None, may_be_earlier: false }
+    let words = other_words(&path, value);
+    Wanted { path, value, words, matcher: None, may_be_earlier: false }
 }
 
 /// Names of what stands for a record.
@@ -84,9 +92,14 @@ fn is_identifier(name: &str) -> bool {
 /// refuses or takes back anything: "no, stop" need not say what it stops. `last`: only among the user's so many last messages.
 #[must_use]
 pub fn accepted(said: &[Said<'_>], last: Option<usize>) -> Vec<(usize, usize)> {
+    accepted_for(said, None, last)
+}
+
+/// The same for a tool that does `deed`.
+fn accepted_for(said: &[Said<'_>], deed: Option<Deed>, last: Option<usize>) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
-    // The message of the user whose proposal is looked for, and whether it accepts.
-    let mut open: Option<usize> = None;
+    // The message of the user whose proposal is looked for, and whether it refuses any but one of the deed.
+    let mut open: Option<(usize, bool)> = None;
     let mut users = 0;
     for (at, message) in said.iter().enumerate().rev() {
         match message.role {
@@ -95,16 +108,26 @@ pub fn accepted(said: &[Said<'_>], last: Option<usize>) -> Vec<(usize, usize)> {
                 if last.is_some_and(|last| users > last) {
                     break;
                 }
-                if refuses(message.text.text()) {
+                let text = message.text.text();
+                let is_refusal = refuses(text);
+                // What refuses, unless the deed was proposed, waits for the message before it and for no other.
+                let waits = || deed.is_some_and(|deed| accepts_deed(text, deed));
+                if open.is_some_and(|(_, is_refusal)| is_refusal) || is_refusal && !waits() {
                     break;
                 }
-                open = Some(at);
+                open = Some((at, is_refusal));
             }
             Some(Role::Assistant) => {
-                if let Some(yes) = open.take()
-                    && said.get(yes).is_some_and(|said| accepts(said.text.text()))
-                {
-                    pairs.push((at, yes));
+                let Some((yes, is_refusal)) = open.take() else { continue };
+                let is_yes = if is_refusal {
+                    deed.is_some_and(|deed| deed.is_named_in(message.text.text()))
+                } else {
+                    said.get(yes).is_some_and(|said| accepts(said.text.text()))
+                };
+                match (is_yes, is_refusal) {
+                    (true, _) => pairs.push((at, yes)),
+                    (false, true) => break,
+                    (false, false) => {}
                 }
             }
             _ => {}
@@ -113,42 +136,94 @@ pub fn accepted(said: &[Said<'_>], last: Option<usize>) -> Vec<(usize, usize)> {
     pairs
 }
 
+/// How a confirmation is looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct How {
+    /// What counts as naming a value, where it does not say it itself.
+    pub matcher: Matcher,
+    /// Only the user's so many last messages.
+    pub last: Option<usize>,
+    /// What the tool does, where the words for it refuse otherwise: the message that is accepted, or the yes, must
+    /// speak of it. Else a yes to a change of an order would cancel it.
+    pub deed: Option<Deed>,
+}
+
+impl From<Matcher> for How {
+    fn from(matcher: Matcher) -> How {
+        How { matcher, ..How::default() }
+    }
+}
+
 /// Whether a message that the user accepted names every wanted value, it or the acceptance.
 ///
-/// Numbers count as numbers whatever the matcher is; other words than the value's own are found without case.
+/// Numbers count as numbers whatever the matcher is; other words than the value's own are found without case. A value
+/// is not named where the sentence that says yes speaks of another one of its kind.
 #[must_use]
-pub fn confirmed(
-    said: &[Said<'_>],
-    wanted: &[Wanted<'_>],
-    matcher: &Matcher,
-    last: Option<usize>,
-) -> Confirmed {
-    let pairs = if wanted.len() > WANTED_MAX { Vec::new() } else { accepted(said, last) };
-    let sought: Vec<Vec<Sought>> = wanted.iter().map(|wanted| ways(wanted, matcher)).collect();
+pub fn confirmed(said: &[Said<'_>], wanted: &[Wanted<'_>], how: &How) -> Confirmed {
+    let pairs = if wanted.len() > WANTED_MAX { Vec::new() } else { accepted_for(said, how.deed, how.last) };
+    let ways: Vec<Vec<Sought>> = wanted.iter().map(|wanted| ways(wanted, &how.matcher)).collect();
     let mut best: Option<Confirmed> = None;
-    for (proposal, yes) in pairs {
-        let is_missing = |(wanted, ways): (&Wanted<'_>, &Vec<Sought>)| {
-            let named =
-                |at: usize| said.get(at).is_some_and(|said| ways.iter().any(|way| way.is_in(said.text)));
-            let speaks = |at: &usize| {
-                said.get(*at).is_some_and(|said| matches!(said.role, Some(Role::User | Role::Assistant)))
-            };
-            let is_named = named(proposal)
-                || named(yes)
-                || wanted.may_be_earlier && (0..proposal).filter(speaks).any(named);
-            (!is_named).then(|| wanted.path.clone())
+    for pair in pairs {
+        let look = Look { said, wanted, ways: &ways, pair, speaks: speaks(said, pair.1, how.deed) };
+        let paths = |is_in: &dyn Fn(usize) -> bool| {
+            let all = wanted.iter().enumerate().filter(|(at, _)| is_in(*at));
+            all.map(|(_, wanted)| wanted.path.clone()).collect()
         };
-        let missing = wanted.iter().zip(&sought).filter_map(is_missing).collect();
-        let found = Confirmed { pair: Some((proposal, yes)), missing };
+        let found = Confirmed {
+            pair: Some(pair),
+            missing: paths(&|at| look.is_of_another(at) || !look.names(at)),
+            another: paths(&|at| look.is_of_another(at) && look.names(at)),
+            is_deed_unsaid: how.deed.is_some_and(|deed| !look.says(deed)),
+        };
         if found.is_confirmed() {
             return found;
         }
-        if best.as_ref().is_none_or(|best| found.missing.len() < best.missing.len()) {
+        let lacks = |found: &Confirmed| found.missing.len() + usize::from(found.is_deed_unsaid);
+        if best.as_ref().is_none_or(|best| lacks(&found) < lacks(best)) {
             best = Some(found);
         }
     }
     let all = || wanted.iter().map(|wanted| wanted.path.clone()).collect();
-    best.unwrap_or_else(|| Confirmed { pair: None, missing: all() })
+    best.unwrap_or_else(|| Confirmed { missing: all(), ..Confirmed::default() })
+}
+
+/// What the sentence that says yes speaks of.
+fn speaks(said: &[Said<'_>], at: usize, deed: Option<Deed>) -> Option<Speaks> {
+    let said = said.get(at)?.text.text();
+    let text = read(said);
+    let text = if yes(&text).is_some() { text } else { deed?.without(&text) };
+    Some(Speaks::of(text.get(yes(&text)?)?, said))
+}
+
+/// One message that was accepted, with the yes.
+struct Look<'l> {
+    said: &'l [Said<'l>],
+    wanted: &'l [Wanted<'l>],
+    ways: &'l [Vec<Sought>],
+    pair: (usize, usize),
+    speaks: Option<Speaks>,
+}
+
+impl Look<'_> {
+    fn says(&self, deed: Deed) -> bool {
+        let said = [self.pair.0, self.pair.1].into_iter().filter_map(|at| self.said.get(at));
+        said.into_iter().any(|said| deed.is_named_in(said.text.text()))
+    }
+
+    fn names(&self, at: usize) -> bool {
+        let (Some(wanted), Some(ways)) = (self.wanted.get(at), self.ways.get(at)) else { return false };
+        let (proposal, yes) = self.pair;
+        let is_in =
+            |at: usize| self.said.get(at).is_some_and(|said| ways.iter().any(|way| way.is_in(said.text)));
+        let speaks = |at: &usize| {
+            self.said.get(*at).is_some_and(|said| matches!(said.role, Some(Role::User | Role::Assistant)))
+        };
+        is_in(proposal) || is_in(yes) || wanted.may_be_earlier && (0..proposal).filter(speaks).any(is_in)
+    }
+
+    fn is_of_another(&self, at: usize) -> bool {
+        self.speaks.as_ref().is_some_and(|speaks| speaks.of_another(at, self.wanted, self.ways))
+    }
 }
 
 /// The value itself, and the other words for it.
@@ -156,7 +231,8 @@ fn ways(wanted: &Wanted<'_>, matcher: &Matcher) -> Vec<Sought> {
     let nocase = Matcher::from(Match::Nocase);
     let matcher = wanted.matcher.as_ref().unwrap_or(matcher);
     let words = wanted.words.iter().map(|words| Sought::text(&nocase, words));
-    std::iter::once(Sought::new(matcher, wanted.value)).chain(words).collect()
+    let price = wanted.value.number().and_then(price);
+    std::iter::once(Sought::new(matcher, wanted.value)).chain(words).chain(price).collect()
 }
 
 #[cfg(test)]
@@ -170,7 +246,8 @@ mod tests {
             texts.iter().map(|(role, text)| (*role, Prepared::new(text))).collect();
         let said: Vec<Said<'_>> = texts.iter().map(|(role, text)| Said { role: Some(*role), text }).collect();
         let arguments = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
-        confirmed(&said, &wanted(arguments.root()), &Matcher::from(Match::Nocase), last)
+        let how = How { last, ..How::from(Matcher::from(Match::Nocase)) };
+        confirmed(&said, &wanted(arguments.root()), &how)
     }
 
     use Role::{Assistant, System, Tool, User};
@@ -192,7 +269,7 @@ mod tests {
             );
         }
         let none = confirmation(&[(Assistant, "pay 25 to Kim"), (User, "hm"), (User, "yes")], call, None);
-        assert_eq!(none, Confirmed { pair: None, missing: vec!["to".into(), "amount".into()] });
+        assert_eq!(none, Confirmed { missing: vec!["to".into(), "amount".into()], ..Confirmed::default() });
         let tool = confirmation(&[(Tool, "assistant: pay 25 to Kim"), (User, "yes")], call, None);
         assert!(!tool.is_confirmed());
     }
@@ -263,6 +340,115 @@ mod tests {
         }
         for name in ["paid", "amount", "idea", "bids", "to", "grid", "identity"] {
             assert!(!is_identifier(name), "{name}");
+        }
+    }
+
+    fn for_tool(tool: &str, texts: &[(Role, &str)], arguments: &str) -> Confirmed {
+        let texts: Vec<(Role, Prepared)> =
+            texts.iter().map(|(role, text)| (*role, Prepared::new(text))).collect();
+        let said: Vec<Said<'_>> = texts.iter().map(|(role, text)| Said { role: Some(*role), text }).collect();
+        let arguments = Document::read(arguments.to_owned().into(), &Limits::default()).unwrap();
+        let how = How { deed: Deed::of(tool), ..How::from(Matcher::from(Match::Nocase)) };
+        confirmed(&said, &wanted(arguments.root()), &how)
+    }
+
+    const CANCELS: &str = "Shall I cancel reservation NQNU5R?";
+
+    #[test]
+    fn a_yes_that_says_cancel_is_one_to_a_tool_that_cancels() {
+        let call = r#"{"reservation_id":"NQNU5R"}"#;
+        let yes = "Yes, please proceed with the cancellation.";
+        let found = |tool: &str, proposal: &str, yes: &str| {
+            for_tool(tool, &[(Assistant, proposal), (Tool, "x"), (User, yes)], call).is_confirmed()
+        };
+        assert!(found("cancel_reservation", CANCELS, yes));
+        assert!(found("cancel_reservation", CANCELS, "yes, cancel it"));
+        assert!(found("cancel_reservation", "¿Cancelo la reserva NQNU5R?", "Sí, cancélala."));
+        for (tool, proposal, yes) in [
+            ("change_reservation", CANCELS, yes),
+            ("get_cancel_policy", CANCELS, yes),
+            // To what would not cancel, it may mean: do not.
+            ("cancel_reservation", "Shall I upgrade reservation NQNU5R?", "Yes, cancel that"),
+            ("cancel_reservation", CANCELS, "Don't. Cancel that."),
+            ("cancel_reservation", CANCELS, "cancel that"),
+            ("cancel_reservation", CANCELS, "Yes, cancel it if it is free"),
+            ("cancel_reservation", CANCELS, "Yes, stop the cancellation"),
+        ] {
+            assert!(!found(tool, proposal, yes), "{tool} {proposal} {yes}");
+        }
+        // Nor does it end what was agreed to before it and after.
+        let said =
+            [(Assistant, CANCELS), (User, "yes, cancel it"), (Assistant, "Done. More?"), (User, "thanks")];
+        assert!(for_tool("cancel_reservation", &said, call).is_confirmed());
+        let back = [(Assistant, CANCELS), (User, "yes, cancel it"), (User, "no, wait")];
+        assert!(!for_tool("cancel_reservation", &back, call).is_confirmed());
+        let late = [(User, "yes, cancel it"), (Assistant, CANCELS)];
+        assert_eq!(for_tool("cancel_reservation", &late, call).pair, None);
+        let two = [(Assistant, CANCELS), (User, "yes, cancel it"), (User, "yes, cancel that")];
+        assert_eq!(for_tool("cancel_reservation", &two, call).pair, None);
+    }
+
+    #[test]
+    fn a_yes_to_a_change_cancels_nothing() {
+        let call = r#"{"reservation_id":"NQNU5R"}"#;
+        let said = [(Assistant, "Shall I upgrade reservation NQNU5R?"), (User, "Yes.")];
+        let found = for_tool("cancel_reservation", &said, call);
+        assert!(found.is_deed_unsaid && found.missing.is_empty() && !found.is_confirmed());
+        assert!(for_tool("upgrade_reservation", &said, call).is_confirmed());
+        assert!(for_tool("cancel_reservation", &[(Assistant, CANCELS), (User, "Yes.")], call).is_confirmed());
+    }
+
+    #[test]
+    fn a_yes_that_names_another_record_or_amount() {
+        let found = |proposal: &str, yes: &str, call: &str| {
+            let found = for_tool("pay", &[(Assistant, proposal), (User, yes)], call);
+            (found.is_confirmed(), found.another.len())
+        };
+        let both = "Shall I pay order NQNU5R or IFOYYZ?";
+        let call = r#"{"order_id":"NQNU5R"}"#;
+        assert_eq!(found(both, "Yes, IFOYYZ", call), (false, 1));
+        assert_eq!(found(both, "Yes, pay IFOYYZ, please", call), (false, 1));
+        assert_eq!(
+            found("Shall I pay order AB12 or AB13?", "yes, ab13", r#"{"order_id":"AB12"}"#),
+            (false, 1)
+        );
+        assert_eq!(found(both, "Yes, pay NQNU5R. I know of IFOYYZ.", call), (true, 0));
+        assert_eq!(found(both, "Yes, pay NQNU5R. I know of IFOYYZ.", r#"{"order_id":"IFOYYZ"}"#), (false, 1));
+        assert_eq!(found("Shall I pay order NQNU5R?", "Yes, with my card ending in 7334", call), (true, 0));
+        assert_eq!(found("On 2024-05-17?", "Yes, on 2024-05-18", r#"{"day":"2024-05-17"}"#), (false, 1));
+        let amount = r#"{"amount":25}"#;
+        assert_eq!(found("Shall I pay 25?", "Yes, pay $30", amount), (false, 1));
+        assert_eq!(found("Shall I pay 25?", "Yes, 30 dollars", amount), (false, 1));
+        assert_eq!(found("Shall I pay 25?", "Yes, pay the $25", amount), (true, 0));
+        assert_eq!(found("Shall I pay 25?", "Yes, from my card 7334 at 5 pm", amount), (true, 0));
+    }
+
+    #[test]
+    fn values_as_people_write_them() {
+        let named = |text: &str, call: &str| {
+            confirmation(&[(Assistant, text), (User, "yes")], call, None).is_confirmed()
+        };
+        for (text, call) in [
+            ("That is $1,250.", r#"{"amount":1250}"#),
+            ("That is 1,250 USD.", r#"{"amount":1250}"#),
+            ("That is $1,250.50.", r#"{"amount":1250.5}"#),
+            ("That is $597", r#"{"amount":597.0}"#),
+            ("A trip without bags", r#"{"bags":0}"#),
+            ("No checked bags, economy", r#"{"checked_bags":0,"cabin":"economy","tags":[]}"#),
+            ("One-way on May 17, 2024", r#"{"kind":"one_way","day":"2024-05-17"}"#),
+        ] {
+            assert!(named(text, call), "{text} {call}");
+        }
+        for (text, call) in [
+            ("That is 1,250.", r#"{"amount":1250}"#),
+            ("That is $1,250,000.", r#"{"amount":1250}"#),
+            ("That is $1,250.50.", r#"{"amount":1250}"#),
+            ("That is $11,250", r#"{"amount":1250}"#),
+            ("Two bags", r#"{"bags":0}"#),
+            ("No fees", r#"{"amount":0}"#),
+            ("A round trip", r#"{"kind":"one_way"}"#),
+        ] {
+            assert!(!named(text, call), "{text} {call}");
         }
     }
 

@@ -38,6 +38,17 @@ pub enum PhraseError {
     Phrases(usize),
 }
 
+/// Of patterns, and of nothing that people say: `\b`, `.*`, `(?:`, `[a-z]`, `s?$`, `^`, `a|b`, `(?:s|ed)`.
+static LIKE_A_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    compile(
+        r"^\\b|\\b$|[|(]\\b|\\[bBdDwWsSAzZ](?:[+*?{\\|)]|\b)|\\[.?*+()\[\]|^$]|\.[*+]|\(\?:?|\[\^?\w-\w[^\]]*\]|^\^|\w\$$|\w\|\w|\w\?\b",
+    )
+});
+
+/// What is no word in a pattern.
+static OF_PATTERNS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| compile(r"\\[A-Za-z]|\[[^\]]*\]|[.*+?^$|():]"));
+
 static NAMED: LazyLock<Vec<Intent>> = LazyLock::new(|| {
     let patterns = |name: &str| {
         let of = |language: &&'static super::language::Language| language.intents.iter();
@@ -70,6 +81,18 @@ impl Intent {
         let compiled = compile(&patterns?.join("|")).filter(|_| (1..=PHRASES_MAX).contains(&phrases.len()));
         let pattern = compiled.ok_or(PhraseError::Phrases(phrases.len()))?;
         Ok(Intent { name: phrases.join(", "), pattern: Arc::new(pattern) })
+    }
+
+    /// What a phrase would be without its pattern characters, where it reads like a pattern: phrases are words, so
+    /// `\badd\b` is looked for with its backslashes, and nobody says that.
+    #[must_use]
+    pub fn pattern_like(phrase: &str) -> Option<String> {
+        if !LIKE_A_PATTERN.as_ref()?.is_match(phrase) {
+            return None;
+        }
+        let plain = OF_PATTERNS.as_ref()?.replace_all(phrase, " ");
+        let words = plain.split(|c: char| !(is_word(c) || matches!(c, '-' | '\'')));
+        Some(words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
     }
 
     /// Its name, or its phrases.
@@ -221,6 +244,29 @@ mod tests {
             "Never mind Bob\npay Kim",
         ] {
             assert!(asks_for(&pay, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_phrase_that_reads_like_a_pattern() {
+        for (phrase, words) in [
+            (r"\badd\b", "add"),
+            ("order.*pizza", "order pizza"),
+            ("^pay", "pay"),
+            ("pay now$", "pay now"),
+            ("(?:pay|wire)", "pay wire"),
+            ("pay|wire", "pay wire"),
+            ("[a-z]+ pizza", "pizza"),
+            (r"pay\s+now", "pay now"),
+            (r"\d\d euros", "euros"),
+            ("colou?r", "colou r"),
+        ] {
+            assert_eq!(Intent::pattern_like(phrase).as_deref(), Some(words), "{phrase}");
+        }
+        for phrase in
+            ["C++", "order (large)", "what now?", "a.b", "$5", "pay $", "pizza [large]", "größe", "and/or"]
+        {
+            assert_eq!(Intent::pattern_like(phrase), None, "{phrase}");
         }
     }
 

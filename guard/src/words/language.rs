@@ -29,7 +29,10 @@ pub(super) struct Language {
     pub(super) courtesy: &'static [&'static str],
     /// A denial, a refusal, a condition, a doubt. In the sentence of a yes, or after it: it is none.
     pub(super) not: &'static [&'static str],
-    /// Holds a word of `not`, but denies nothing: `no problem`.
+    /// Words of `not` that say what a tool does, by the verb in the tools' names: to one that cancels, `yes, cancel
+    /// it` is a yes.
+    pub(super) deeds: &'static [(&'static str, &'static [&'static str])],
+    /// Holds a word of `not` or `reservation`, but denies nothing: `no problem`.
     pub(super) harmless: &'static [&'static str],
     /// In the sentence of a yes, or at the start of a later one: it is none.
     pub(super) reservation: &'static [&'static str],

@@ -10,11 +10,18 @@ use crate::text;
 /// Stands for marks and other characters that are no part of a word here, but that `regex` takes for one.
 const NO_WORD: char = '\u{b7}';
 
+/// Signs that are words, as the tables have them.
+const SIGNS: &[(char, &str)] =
+    &[('\u{1f44d}', " thumbsup "), ('\u{1f44c}', " thumbsup "), ('\u{1f44e}', " thumbsdown ")];
+
 /// Compatibility forms and case folded, dashes and quotation marks plain, invisible characters gone. What `\w`
 /// and `\b` of a pattern take for a word is a word for [`is_word`] too.
 pub(super) fn read(text: &str) -> String {
     let mut read = text::fold(text);
     if !read.is_ascii() {
+        for (sign, word) in SIGNS {
+            read = read.replace(*sign, word);
+        }
         read = read.chars().map(plain).collect();
     }
     read

@@ -229,6 +229,9 @@ impl<'g> Options<'g> {
         if options.approve == Approve::Terminal {
             lines.push(format!("  approve terminal, remember {}", remember(options.remember)));
         }
+        if options.definitions != Definitions::default() {
+            lines.push(format!("  definitions {}", definitions(options.definitions)));
+        }
         lines.extend(provenance::text(&options.provenance));
         let rule = |check: framegate_guard::definition::CheckInfo| {
             format!("  rule {} (otherwise {}): {}", check.name, otherwise(check.on_failure), check.reason)

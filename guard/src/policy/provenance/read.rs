@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::super::Otherwise;
 use super::super::merge::{Set, Setting};
+use super::super::problem::Problem;
 use super::super::raw::{ENTRIES_MAX, OTHERWISE};
 use super::super::read::{At, Fields, Keys, Reader};
 use super::super::tree::{Key, Node, Value};
@@ -266,7 +267,11 @@ impl Reader<'_> {
         let fields = self.fields(node, &CONFIRM)?;
         // Every part before it gives up, so that all faults are seen.
         let otherwise = self.otherwise(&fields, Otherwise::Deny);
-        let arguments = fields.get("arguments").map(|node| self.names(node, "a list of arguments"));
+        // No arguments at all: a yes is enough, whatever it names.
+        let is_none = |node: &Node| matches!(&node.value, Value::List(items) if items.is_empty());
+        let arguments = fields.get("arguments").map(|node| {
+            if is_none(node) { Some(Vec::new()) } else { self.names(node, "a list of arguments") }
+        });
         let (named, last, locale) = (self.namings(&fields), self.last(&fields), self.locale(&fields));
         let (mut matcher, mut matchers) = (Matcher { locale, ..standard.matcher }, BTreeMap::new());
         match fields.get("match") {
@@ -368,7 +373,10 @@ impl Reader<'_> {
         for item in items.iter().take(LIST_MAX) {
             let phrase = self.words(item, "a phrase")?;
             match Intent::phrases([phrase.value.as_str()]) {
-                Ok(intent) => all.push(intent),
+                Ok(intent) => {
+                    self.pattern_like(&phrase);
+                    all.push(intent);
+                }
                 Err(why) => {
                     self.error(&phrase.span, why.to_string());
                     return None;
@@ -376,6 +384,21 @@ impl Reader<'_> {
             }
         }
         Some(all)
+    }
+
+    /// A phrase that is a pattern to whoever wrote it would never be said.
+    fn pattern_like(&mut self, phrase: &At<String>) {
+        let Some(words) = Intent::pattern_like(&phrase.value) else { return };
+        let message =
+            format!("`{}` reads like a pattern, and phrases are words: nobody says this", phrase.value);
+        let hint = if words.is_empty() {
+            "write the words that the user would say".to_owned()
+        } else {
+            format!(
+                "write the words that the user would say, such as `{words}`: they match as whole words, in any case"
+            )
+        };
+        self.problems.push(Problem::warning(self.source, phrase.span.clone(), message).hint(hint));
     }
 
     fn otherwise(&mut self, fields: &Fields<'_>, standard: Otherwise) -> Option<Otherwise> {

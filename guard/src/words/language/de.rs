@@ -74,6 +74,14 @@ pub(super) const DE: Language = Language {
         "moment",
         "sagte?",
     ],
+    deeds: &[
+        ("abort", &[r"abbr[eu]ch\w*", "abgebrochen", "brich", "abort"]),
+        ("cancel", &[r"stornier\w*", "storno", "absagen", "abgesagt"]),
+        ("decline", &[r"ablehn\w*", "abgelehnt", "lehne?"]),
+        ("reject", &[r"ablehn\w*", "abgelehnt", "lehne?"]),
+        ("revoke", &[r"widerruf\w*"]),
+        ("stop", &["stopp?"]),
+    ],
     harmless: &[
         "kein(?:e)? (?:problem|sorge|einw[äa]nde|weiteren fragen)",
         "nichts (?:weiter|anderes)",

@@ -56,6 +56,12 @@ pub(super) const FR: Language = Language {
         r"réfléchi\w*",
         "dit",
     ],
+    deeds: &[
+        ("cancel", &[r"annul\w*"]),
+        ("decline", &[r"refus\w*"]),
+        ("reject", &[r"rejet\w*", r"refus\w*"]),
+        ("stop", &[r"arrêt\w*"]),
+    ],
     harmless: &[
         "pas de (?:problème|souci)",
         "(?:aucun|sans) (?:problème|souci)",
