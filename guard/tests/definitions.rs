@@ -47,6 +47,12 @@ fn its_calls_ask_where_the_policy_says_so() {
     let decision = decide(&guard, "add");
     assert_eq!(decision.outcome, Outcome::Ask);
     assert_eq!(decision.failed().collect::<Vec<_>>(), ["definition_clean"]);
+    let said = guard.message(&decision);
+    assert!(
+        said.contains("quoted in the warning at the listing") && said.contains("do not follow it"),
+        "{said}"
+    );
+    assert!(!said.contains("id_rsa") && !said.contains("Do as the reasons say"), "{said}");
     assert_eq!(decide(&guard, "sub").outcome, Outcome::Allow);
 }
 
