@@ -249,14 +249,23 @@ fn the_user_confirms_what_the_message_names() {
     assert_eq!(
         says(&[proposal, "user: no"], r#"{"to":"Kim","amount":25}"#),
         "deny: not confirmed: the user has not said yes to any message of the assistant's; their last (message 2) \
-         is no clear yes: a question, a condition or a doubt is none"
+         is no clear yes: a question, a condition, a doubt or a word of refusal is none"
     );
     let last = guard("{ confirm: { otherwise: ask, last: 1, arguments: [to] } }");
     let long_ago = session(&[proposal, "user: yes", "user: and now something else"]);
     assert_eq!(
         said(&last, &long_ago, r#"{"to":"Kim","amount":1}"#),
         "ask: not confirmed: the user has not said yes to any message of the assistant's in their last message; \
-         their last (message 3) is no clear yes: a question, a condition or a doubt is none"
+         their last (message 3) is no clear yes: a question, a condition, a doubt or a word of refusal is none"
+    );
+}
+
+#[test]
+fn what_was_to_be_asked_for_is_told_with_its_phrases() {
+    let guard = guard("{ require_request: { intents: [pay], phrases: [settle up] } }");
+    assert_eq!(
+        said(&guard, &session(&["user: hello"]), "{}"),
+        "ask: the user did not ask for this kind of action (pay or \"settle up\") in their own words"
     );
 }
 

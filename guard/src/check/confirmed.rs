@@ -104,7 +104,7 @@ impl Why<'_, '_> {
             if words::accepts(kept.text()) {
                 format!("; their last (message {number}) says yes, but to no message of the assistant's right before it")
             } else {
-                format!("; their last (message {number}) is no clear yes: a question, a condition or a doubt is none")
+                format!("; their last (message {number}) is no clear yes: a question, a condition, a doubt or a word of refusal is none")
             }
         });
         let last = last.unwrap_or_default();
