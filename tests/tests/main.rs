@@ -17,6 +17,7 @@ mod peers;
 mod peers_asked;
 mod peers_forms;
 mod peers_guarded;
+mod peers_poisoned;
 mod peers_praxiom;
 mod policy_cases;
 mod policy_cases_run;

@@ -41,31 +41,45 @@ pub(crate) struct Guarded {
     pub(crate) sent: Vec<String>,
     /// Those that the server got of it.
     pub(crate) arrived: Vec<String>,
+    /// What the client got.
+    pub(crate) got: Vec<String>,
 }
 
 /// Runs the scenario directly and through `run --policy`.
 pub(crate) fn under_policy(name: &str, client: &Client<'_>, server: &Server<'_>, policy: &str) -> Guarded {
+    // Nobody's own record is written to.
+    guarded(name, client, server, policy, &["--store", "none"])
+}
+
+/// The same with more options of `run`, so that a record may be kept.
+pub(crate) fn guarded(
+    name: &str,
+    client: &Client<'_>,
+    server: &Server<'_>,
+    policy: &str,
+    options: &[&str],
+) -> Guarded {
     let scratch = scratch(name);
     let file = scratch.join("policy.yaml");
     fs::write(&file, policy).expect("write the policy");
-    // Nobody's own record is written to.
-    let options = ["--store", "none", "--policy"].map(str::to_owned);
-    let options = [&options[..], &[file.display().to_string()]].concat();
+    let file = file.display().to_string();
+    let options: Vec<String> =
+        [options, &["--policy", &file]].concat().into_iter().map(str::to_owned).collect();
     let direct = session(&scratch, "direct", client, |folder| server(folder));
     let guarded = session(&scratch, "guarded", client, |folder| wrap(folder, &options, &server(folder)));
     let folder = scratch.join("guarded");
     // The last run is the session; one before it a probe.
     let last = (1..).take_while(|run| recording(&folder, "a", *run, "c2s").exists()).last();
     let last = last.expect("the client started its server command");
-    let lines = |tee| {
-        let bytes = fs::read(recording(&folder, tee, last, "c2s")).expect("read a recording");
+    let lines = |tee, direction| {
+        let bytes = fs::read(recording(&folder, tee, last, direction)).expect("read a recording");
         let lines = bytes.split_inclusive(|byte| *byte == b'\n');
         lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect::<Vec<_>>()
     };
-    let (sent, mut arrived) = (lines("a"), lines("b"));
+    let (sent, got, mut arrived) = (lines("a", "c2s"), lines("a", "s2c"), lines("b", "c2s"));
     arrived.retain(|line| !line.contains("\"id\":\"framegate-"));
     let _ = fs::remove_dir_all(&scratch);
-    Guarded { direct, guarded, sent, arrived }
+    Guarded { direct, guarded, sent, arrived, got }
 }
 
 /// A new empty folder for one test.
