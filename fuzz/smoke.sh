@@ -11,7 +11,7 @@ shift || true
 how_long=(-max_total_time="$seconds")
 [ "$seconds" != 0 ] || how_long=(-runs=0)
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(detect expression flow frame_split ground peek policy_parse praxiom route schema splice store strict_reader url)
+[ ${#targets[@]} -gt 0 ] || targets=(detect expression flow folding frame_split ground peek policy_parse praxiom route schema splice store strict_reader url)
 
 # What cargo-fuzz passes for `-s none`: coverage counters and comparisons, as LLVM pass options that
 # stable rustc accepts. --target keeps them away from build scripts.

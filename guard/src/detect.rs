@@ -41,6 +41,7 @@ mod assert;
 mod blocks;
 mod cipher;
 mod class;
+mod count;
 mod encoded;
 mod expression;
 mod firm;
@@ -64,7 +65,8 @@ mod words;
 
 use std::ops::Range;
 
-pub use assert::fuzz;
+#[doc(hidden)]
+pub use assert::{fuzz, fuzz_folding};
 pub use listing::{Instruction, STRINGS_MAX, listing};
 
 /// A longer sentence is read in pieces of about this size.

@@ -10,6 +10,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
 use super::Reading;
+use super::count::looked;
 
 /// A shorter run says nothing.
 const RUN_BYTES_MIN: usize = 20;
@@ -37,6 +38,7 @@ pub(super) fn find(text: &str, pieces: &[Range<usize>]) -> Vec<Decoded> {
     for piece in pieces {
         let bytes = text.as_bytes().get(..piece.end).unwrap_or_default();
         let mut at = piece.start;
+        looked(piece.len());
         while let Some(run) = next_run(bytes, at) {
             at = run.end;
             found.extend(decode(text, run));
@@ -74,6 +76,7 @@ fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
             }
             let start = back(bytes, at, from);
             let end = forward(bytes, at);
+            looked(end - start);
             if end - start >= RUN_BYTES_MIN {
                 return Some(start..end);
             }
@@ -81,6 +84,7 @@ fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
             continue;
         };
         let groups = groups(bytes, at);
+        looked(groups.len());
         if groups.len() >= RUN_BYTES_MIN {
             return Some(groups);
         }
@@ -165,6 +169,7 @@ fn decode(text: &str, run: Range<usize>) -> Option<Decoded> {
             if valid + 4 < head.len() || !is_printable(std::str::from_utf8(head.get(..valid)?).ok()?) {
                 return None;
             }
+            looked(piece.len());
             let code = piece.split_ascii_whitespace().collect::<Vec<_>>().concat();
             let decoded = decoder(&code)?;
             let valid = std::str::from_utf8(&decoded).map_or_else(|error| error.valid_up_to(), str::len);

@@ -5,6 +5,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::decompose_compatible;
 use unicode_security::confusable_detection::skeleton;
 
+use super::count::looked;
 use super::mapped::Mapped;
 
 /// Characters that one may stand for; a longer ligature, as U+FDFA for eighteen, stays itself. A text of nothing else
@@ -79,6 +80,7 @@ impl Known {
 pub(super) fn fold(text: &str, letters: Letters, known: &mut Known) -> Folded {
     let mut folded = Folded { mapped: Mapped::with_capacity(text.len()), has_l: false, has_other: false };
     let bytes = text.as_bytes();
+    looked(bytes.len());
     // What stays as it is, is copied in pieces: bytes before `copied` are in `folded`.
     let (mut copied, mut at) = (0, 0);
     loop {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use memchr::memchr_iter;
 
+use super::count::looked;
 use super::mapped::Mapped;
 
 /// Fewer hidden characters than that are no text: a selector or two belong to an emoji.
@@ -23,6 +24,7 @@ pub(super) struct Hidden {
 /// All hidden text.
 pub(super) fn find(text: &str) -> Vec<Hidden> {
     let bytes = text.as_bytes();
+    looked(bytes.len());
     // Tags begin with F3 A0, selectors with that or EF B8: no such byte, no search.
     let holds = |first, second| memchr_iter(first, bytes).any(|at| bytes.get(at + 1) == Some(&second));
     let has_tags = holds(0xf3, 0xa0);
@@ -100,6 +102,7 @@ fn reversed(text: &str) -> Vec<Hidden> {
         let start = rest + at + '\u{202e}'.len_utf8();
         let tail = text.get(start..).unwrap_or_default();
         let end = start + tail.find(['\u{202c}', '\u{202e}']).unwrap_or(tail.len());
+        looked(end - start);
         let inside = text.get(start..end).unwrap_or_default();
         let mut mapped = Mapped::with_capacity(inside.len());
         // Each line turns by itself.

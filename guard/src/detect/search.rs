@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::count::looked;
 use super::fold::{Known, Letters};
 use super::lexicon::Script;
 use super::tables::{LEET, ROT13, TABLES, Words};
@@ -112,6 +113,7 @@ impl Search {
     /// one.
     pub(super) fn read(&mut self, view: &View<'_>) -> Leads {
         let mut leads = Leads::default();
+        looked(view.text.len());
         if !self.spend(view.text.len()) {
             return leads;
         }
@@ -227,6 +229,7 @@ impl Search {
                     continue;
                 }
             }
+            looked(sentence.len());
             if let Some(found) = passage::found(ready, sentence) {
                 let span = passage::quote(sentence, found);
                 let span = (view.original)(at.start + span.start..at.start + span.end);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::count::looked;
 use super::mapped::Mapped;
 
 /// Letters in a row that stand apart.
@@ -13,9 +14,11 @@ pub(super) fn join(text: &str, pieces: &[Range<usize>]) -> Option<Mapped> {
     for piece in pieces {
         let bytes = text.as_bytes().get(..piece.end).unwrap_or_default();
         let mut at = piece.start;
+        looked(piece.len());
         while let Some(found) = next(bytes, at) {
             at = found;
             let (start, end) = run(bytes, at, piece.start);
+            looked(end - start);
             if letters(bytes.get(start..end).unwrap_or_default()) >= LETTERS_MIN {
                 out.put("\n\n", start..start);
                 put(text, start, end, &mut out);
@@ -96,10 +99,11 @@ fn letters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count()
 }
 
-/// Single separators go, longer ones are a space.
+/// Single separators go, longer ones are a space. So is one beside a character that is not ASCII: that is no letter of
+/// the word, and joined to it would hide it.
 fn put(text: &str, start: usize, end: usize, out: &mut Mapped) {
     let piece = text.get(start..end).unwrap_or_default();
-    let mut gap = 0;
+    let (mut gap, mut last) = (0, ' ');
     for (at, character) in piece.char_indices() {
         let from = start + at..start + at + character.len_utf8();
         if character.is_ascii() && is_gap(Some(&(character as u8))) {
@@ -109,7 +113,10 @@ fn put(text: &str, start: usize, end: usize, out: &mut Mapped) {
             }
             continue;
         }
-        gap = 0;
+        if gap == 1 && !(last.is_ascii() && character.is_ascii()) {
+            out.put(" ", from.start - 1..from.start);
+        }
+        (gap, last) = (0, character);
         out.put_char(character, from);
     }
 }

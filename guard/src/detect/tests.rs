@@ -1,6 +1,9 @@
+mod clean;
+mod folding;
+mod linear;
+
 use proptest::prelude::*;
 
-use super::fold::{Known, Letters, fold};
 use super::search::Search;
 use super::{
     Explained, Kind, Looking, PASSAGES_MAX, SENTENCE_BYTES_MAX, WORK_BASE, WORK_PER_BYTE, explain, readings,
@@ -180,18 +183,6 @@ proptest! {
     fn what_must_hold_of_any_text(text in any_text()) {
         super::fuzz(text.as_bytes());
     }
-
-    #[test]
-    fn folding_never_moves_a_span(text in any_text(), own: bool) {
-        let folded = fold(&text, if own { Letters::Own } else { Letters::Latin }, &mut Known::default());
-        let mut last = 0;
-        for (at, character) in folded.mapped.text().char_indices() {
-            let place = folded.mapped.original(at..at + character.len_utf8());
-            prop_assert!(text.get(place.clone()).is_some_and(|piece| !piece.is_empty()), "{place:?}");
-            prop_assert!(place.start >= last, "{place:?}");
-            last = place.start;
-        }
-    }
 }
 
 #[test]
@@ -200,4 +191,13 @@ fn a_line_of_stars_is_read_once() {
     let text = format!("a*b {}", "*".repeat(1_000_000));
     let told = explain(&text, Looking::Output);
     assert!(told.scan.is_complete && told.bytes_read <= 3 * text.len(), "{}", told.bytes_read);
+}
+
+/// Runs each file of a fuzz target's corpus, so many at least.
+fn each_of_corpus(target: &str, count_min: usize, check: fn(&[u8])) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let files =
+        std::fs::read_dir(&folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    let count = files.map(|bytes| check(&bytes)).count();
+    assert!(count >= count_min, "{count} files in {}", folder.display());
 }

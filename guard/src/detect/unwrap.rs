@@ -8,6 +8,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::blocks::Marks;
+use super::count::looked;
 use super::mapped::Mapped;
 
 /// Tags between which a sentence goes on; every other ends it.
@@ -53,6 +54,7 @@ pub(super) fn is_escape(text: &[u8], at: usize) -> bool {
         },
         b'<' if before.is_ascii_alphanumeric() => {
             let inside = text.get(at..).unwrap_or_default();
+            looked(inside.len().min(TAG_BYTES_MAX));
             let end = inside.iter().take(TAG_BYTES_MAX).position(|byte| *byte == b'>');
             byte(1).is_ascii_alphabetic()
                 || end.is_some_and(|end| byte(1) == b'/' && byte(end + 1).is_ascii_alphanumeric())
@@ -76,6 +78,7 @@ struct Unwrapping<'a> {
 impl Unwrapping<'_> {
     fn run(&mut self) {
         let bytes = self.text.as_bytes();
+        looked(bytes.len());
         let (mut marks, mut copied) = (Marks::new(bytes), 0);
         while let Some(at) = marks.next(self.at) {
             self.at = at;
@@ -196,6 +199,7 @@ fn hex_bytes(text: &str, mark: &str) -> Option<Taken> {
         decoded.push(character);
         rest = after;
     }
+    looked(text.len() - rest.len() + 4 * (mark.len() + 2));
     (!decoded.is_empty()).then(|| (decoded.into(), text.len() - rest.len()))
 }
 
@@ -259,6 +263,7 @@ fn tag(text: &str) -> Option<Taken> {
         return Some(("\n\n".into(), 4));
     }
     let window = text.as_bytes().get(1..text.len().min(TAG_BYTES_MAX))?;
+    looked(window.len());
     let end = memchr(b'>', window)? + 1;
     let inside = text.get(1..end)?;
     if memchr(b'<', inside.as_bytes()).is_some() {
