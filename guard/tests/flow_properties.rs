@@ -60,24 +60,79 @@ fn full_width(text: &str) -> String {
     text.chars().map(wide).collect()
 }
 
+/// Letters of other alphabets that look like these.
+fn look_alikes(text: &str) -> String {
+    let known = "aаcсeеhһiіjјoоpрsѕxхyу";
+    let alike =
+        |c: char| known.chars().skip_while(|known| *known != c).nth(1).filter(|_| c.is_ascii_lowercase());
+    text.chars().map(|c| alike(c).unwrap_or(c)).collect()
+}
+
+/// Bold letters and digits of mathematics.
+fn bold(text: &str) -> String {
+    let from = |c: char| match c {
+        'a'..='z' => 0x1d41a - u32::from('a'),
+        'A'..='Z' => 0x1d400 - u32::from('A'),
+        '0'..='9' => 0x1d7ce - u32::from('0'),
+        _ => 0,
+    };
+    text.chars().map(|c| char::from_u32(u32::from(c) + from(c)).unwrap_or(c)).collect()
+}
+
+/// This behind each letter and digit.
+fn behind_each(text: &str, what: &str) -> String {
+    let with = |c: char| if c.is_ascii_alphanumeric() { format!("{c}{what}") } else { c.to_string() };
+    text.chars().map(with).collect()
+}
+
+/// The ways to write a value by which it stays the same to whoever reads it.
+fn spellings(value: &str) -> Vec<String> {
+    let accented = value.replace('a', "\u{e0}").replace('e', "\u{e9}").replace('o', "\u{f6}");
+    vec![
+        value.to_owned(),
+        value.to_uppercase(),
+        full_width(value),
+        bold(value),
+        look_alikes(value),
+        accented,
+        behind_each(value, "\u{301}"),
+        behind_each(value, "\u{336}"),
+        behind_each(value, "\u{200b}"),
+        behind_each(value, "\u{ad}"),
+        behind_each(value, "\u{fe0f}"),
+    ]
+}
+
+/// The codes in which a value is still read.
+fn encodings(text: &str) -> Vec<String> {
+    let standard = base64::engine::general_purpose::STANDARD.encode(text);
+    vec![
+        percent(text),
+        hex(text),
+        hex(text).to_uppercase(),
+        standard.trim_end_matches('=').to_owned(),
+        standard,
+        base64::engine::general_purpose::URL_SAFE.encode(text),
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn through_spelling_and_encoding(value in address()) {
-        let disguises = [
-            value.clone(),
-            value.to_uppercase(),
-            full_width(&value),
-            value.chars().flat_map(|c| [c, '\u{200b}']).collect(),
-            percent(&value),
-            hex(&value),
-            base64::engine::general_purpose::STANDARD.encode(&value),
-            base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&value),
-        ];
-        for disguise in disguises {
-            let sent = json!({ "to": disguise });
-            prop_assert!(is_followed(&value, &sent), "{}", disguise);
+        for written in spellings(&value) {
+            let sent = json!({ "to": written });
+            prop_assert!(is_followed(&value, &sent), "{} as {}", value, written);
+            // A text may be written oddly as well as a call.
+            let sent = json!({ "to": value });
+            prop_assert!(is_followed(&written, &sent), "{} from {}", value, written);
+            for code in encodings(&written) {
+                for sent in [json!({ "to": code }), json!({ "body": format!("see {code}, please") })] {
+                    prop_assert!(is_followed(&value, &sent), "{} as {} in {}", value, written, code);
+                }
+            }
         }
     }
 
