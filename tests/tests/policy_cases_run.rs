@@ -18,7 +18,8 @@ use framegate_tests::{
 use serde_json::{Value, json};
 
 /// Files that a wrapper cannot play, because nobody tells it what was said or what time it is.
-const NOT_FOR_RUN: &[&str] = &["messages.jsonl", "office_hours.jsonl"];
+const NOT_FOR_RUN: &[&str] =
+    &["messages.jsonl", "not_requested.jsonl", "office_hours.jsonl", "provenance.jsonl"];
 
 #[test]
 fn every_policy_case_has_the_same_outcome_in_a_session() {
