@@ -12,6 +12,7 @@ mod ground;
 mod oracle_coerce;
 mod oracle_conversation;
 mod oracle_guard;
+mod oracle_rows;
 mod policies;
 mod policy_reference;
 mod programs;
