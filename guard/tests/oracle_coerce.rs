@@ -33,12 +33,15 @@ fn is_answer(ours: Option<&Document>, expected: Value<'_>) -> bool {
 fn accepts_and_sends_what_the_original_does() {
     let key =
         |input: Value<'_>| (input.get("schema").unwrap().digest(), input.get("arguments").unwrap().digest());
-    let mut deviations: BTreeMap<_, Document> = rows(include_str!("data/oracle/solvi_coerce_deviations.jsonl"))
-        .map(|row| {
-            assert!(row.root().get("reason").and_then(Value::as_str).is_some_and(|reason| reason.len() > 20));
-            (key(row.root()), row)
-        })
-        .collect();
+    let mut deviations: BTreeMap<_, Document> =
+        rows(include_str!("data/oracle/solvi_coerce_deviations.jsonl"))
+            .map(|row| {
+                assert!(
+                    row.root().get("reason").and_then(Value::as_str).is_some_and(|reason| reason.len() > 20)
+                );
+                (key(row.root()), row)
+            })
+            .collect();
     let mut wrong = Vec::new();
     for row in rows(include_str!("data/oracle/solvi_coerce.jsonl")) {
         let (input, output) = (row.root().get("input").unwrap(), row.root().get("output").unwrap());
