@@ -3,8 +3,11 @@
 //! The rule's own expression takes one to thirty times as long to be made ready, the most where it knows the letters of
 //! all alphabets; and of the sentences that hold a rule's words few fit it. So each is shown to a wider expression
 //! first, which is made of the same pattern and fits whatever the rule fits, and more: it reads bytes in lower case, to
-//! it a character outside ASCII is any other, and outside Latin a word may end anywhere. Only where it fits is the
-//! rule's own compiled and asked.
+//! it a letter outside ASCII is any other, and outside Latin a word may end anywhere. Only where it fits is the rule's
+//! own compiled and asked.
+//!
+//! Outside Latin it does not read the sentence but what [`shown`] makes of it, in which everything outside ASCII belongs
+//! to words. It is asked for no place, so that a character may stand for a longer one.
 
 use regex_automata::hybrid::dfa::{Cache, Config, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
@@ -44,10 +47,10 @@ impl Glance {
         Some(Glance { automaton, caches })
     }
 
-    /// Whether the sentence, in lower case, may fit the rule.
-    pub(super) fn may_fit(&self, lower: &[u8]) -> bool {
+    /// Whether the sentence may fit the rule, as it is [`shown`].
+    pub(super) fn may_fit(&self, shown: &[u8]) -> bool {
         let mut cache = self.caches.get();
-        let found = self.automaton.try_search_fwd(&mut cache, &Input::new(lower).earliest(true));
+        let found = self.automaton.try_search_fwd(&mut cache, &Input::new(shown).earliest(true));
         found.map_or(true, |found| found.is_some())
     }
 }
@@ -65,7 +68,10 @@ impl Wider {
     fn of(&self, hir: &Hir) -> Hir {
         match hir.kind() {
             HirKind::Empty => Hir::empty(),
-            HirKind::Literal(text) => Hir::literal(text.0.to_ascii_lowercase()),
+            HirKind::Literal(text) => match std::str::from_utf8(&text.0) {
+                Ok(text) => Hir::literal(shown(text, self.is_latin)),
+                Err(_) => Hir::literal(text.0.to_ascii_lowercase()),
+            },
             HirKind::Class(class) => self.class(class),
             HirKind::Look(look) if self.is_latin || is_edge(*look) => Hir::look(*look),
             // To bytes, no letter outside ASCII is one.
@@ -85,13 +91,45 @@ impl Wider {
         let mut lower = class.clone();
         // With both cases it has the lower ones, whichever it had.
         lower.case_fold_simple();
-        let bytes = Hir::class(Class::Bytes(lower.clone()));
         if self.is_latin {
-            return bytes;
+            return Hir::class(Class::Bytes(lower));
         }
+        // To bytes what is not ASCII is no letter; here it is nothing else.
         lower.intersect(&ClassBytes::new([ClassBytesRange::new(0, 0x7f)]));
-        Hir::alternation(vec![Hir::class(Class::Bytes(lower)), outside_ascii()])
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let has_words = lower.iter().any(|range| (range.start()..=range.end()).any(is_word));
+        let ascii = Hir::class(Class::Bytes(lower));
+        if has_words { Hir::alternation(vec![ascii, outside_ascii()]) } else { ascii }
     }
+}
+
+/// A sentence as it is glanced at: in lower case and, outside Latin, with a sign of ASCII for every other character that
+/// belongs to no word.
+pub(super) fn shown(sentence: &str, is_latin: bool) -> Vec<u8> {
+    /// In no rule, and what every rule takes for a sign.
+    const SIGN: u8 = 1;
+    if is_latin || sentence.is_ascii() {
+        return sentence.bytes().map(|byte| byte.to_ascii_lowercase()).collect();
+    }
+    let mut shown = Vec::with_capacity(sentence.len());
+    for character in sentence.chars() {
+        match u8::try_from(character).ok().filter(u8::is_ascii) {
+            Some(byte) => shown.push(byte.to_ascii_lowercase()),
+            None if character.is_whitespace() => shown.push(b' '),
+            None if is_word(character) => {
+                shown.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            None => shown.push(SIGN),
+        }
+    }
+    shown
+}
+
+/// As `\w` has it.
+fn is_word(character: char) -> bool {
+    // The letters of Russian without a search.
+    matches!(character, '\u{410}'..='\u{44f}')
+        || regex_syntax::try_is_word_character(character).unwrap_or(true)
 }
 
 /// Of a line or a text, not of a word.

@@ -8,7 +8,7 @@ use super::lexicon::Script;
 use super::tables::{LEET, ROT13, TABLES, Words};
 use super::words::{Sentence, Sentences};
 use super::{
-    Explained, Kind, Looking, PASSAGES_MAX, Passage, Reading, Reread, Scan, WORK_BASE, WORK_PER_BYTE,
+    Explained, Kind, Looking, PASSAGES_MAX, Passage, Reading, Reread, Scan, WORK_BASE, WORK_PER_BYTE, glance,
     passage, phrase, sentence,
 };
 
@@ -198,7 +198,7 @@ impl Search {
     /// Shows the sentence to the rules whose words it holds; whether there was one, and it did not fit. Where the
     /// places of the words are given, an expression runs only if the phrases stand there in full.
     fn rules(&mut self, view: &View<'_>, at: Range<usize>, words: Words, seen: Option<&[usize]>) -> bool {
-        let (mut was_tried, mut standing, mut lower) = (false, None, Vec::new());
+        let (mut was_tried, mut standing, mut shown) = (false, None, None);
         if words == 0 {
             return was_tried;
         }
@@ -222,10 +222,9 @@ impl Search {
                 }
             }
             if self.asks_phrases {
-                if lower.is_empty() {
-                    lower.extend(sentence.bytes().map(|byte| byte.to_ascii_lowercase()));
-                }
-                if !ready.may_fit(&lower) {
+                let shown =
+                    shown.get_or_insert_with(|| glance::shown(sentence, view.scripts != Scripts::Others));
+                if !ready.may_fit(shown) {
                     continue;
                 }
             }

@@ -134,10 +134,10 @@ impl Ready {
         }
     }
 
-    /// Whether the sentence, in lower case, may fit: said of every sentence that does.
-    pub(super) fn may_fit(&self, lower: &[u8]) -> bool {
+    /// Whether the sentence, as it is shown, may fit: said of every sentence that does.
+    pub(super) fn may_fit(&self, shown: &[u8]) -> bool {
         let glance = self.glance.get_or_init(|| Glance::new(self.language, self.rule.pattern));
-        glance.as_ref().is_none_or(|glance| glance.may_fit(lower))
+        glance.as_ref().is_none_or(|glance| glance.may_fit(shown))
     }
 
     /// Found out when a sentence first asks.
