@@ -12,14 +12,15 @@
 //!
 //! # Speed
 //!
-//! On one core: prose, records and log lines 400 MB/s, a text of nothing but words of rules 37 MB/s (`benches/detect.rs`).
-//! Real files are 60 to 135 MB/s: their sentences are read again without their markup or their foreign characters, and
-//! their words are less alike.
+//! On one core: prose, records and log lines 540 MB/s, a text of nothing but words of rules 60 MB/s
+//! (`benches/detect.rs`). Real files are 65 MB/s (HTML) to 140 MB/s: their sentences are read again without their markup or
+//! their foreign characters, and their words are less alike.
 //!
 //! A rule's expression is compiled when a sentence first fits a wider one that is made of the same pattern (`glance`).
-//! So the first scan of a process takes 13 ms for a README of 87 kB, 21 ms for a manual page in
-//! Ukrainian, and 35 ms for a short text with instructions in nine languages; it was 27, 111 and 63 ms. An expression of
-//! a language that is not written in Latin letters still takes 3 to 15 ms where a sentence fits it for the first time.
+//! So the first scan of a process takes 13 ms for a README of 87 kB, 18 ms for a manual page in Ukrainian, and 32 ms for
+//! a short text with instructions in nine languages (a whole process's time on a core; it was 25, 103 and 60 ms). An
+//! expression of a language that is not written in Latin letters still takes 3 to 15 ms where a sentence fits it for the
+//! first time.
 //!
 //! # Limits
 //!
