@@ -1,6 +1,7 @@
 //! The languages, a table each.
 //!
-//! To add one: copy the table of a language near to it, put the words in, name it here, and give it sentences in
+//! To add one: copy the table of a language near to it, put the words in (Latin letters without their marks, `e` for `é`,
+//! since a text is read so; a test says where one is left), name it here, and give it sentences in
 //! `guard/tests/data/detect/languages.jsonl`: some that are orders, and some that sound like them and are none.
 //! `lexicon` says how words and rules are written.
 

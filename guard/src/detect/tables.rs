@@ -23,9 +23,9 @@ pub(super) const ROT13: Words = 1 << 127;
 /// The bit of sentences with a word that has digits for letters.
 pub(super) const LEET: Words = 1 << 126;
 /// Lists that rules require: a bit each, but for the two of the ciphers and those of the languages.
-const LISTS_MAX: usize = 110;
+const LISTS_MAX: usize = 96;
 /// Languages: a bit each, so that a word that two of them share shows a sentence to both and to no third.
-const LANGUAGES_MAX: usize = 16;
+const LANGUAGES_MAX: usize = 30;
 /// Rules of all languages: a bit each.
 const RULES_MAX: usize = 256;
 
@@ -227,6 +227,14 @@ struct Building {
 
 impl Building {
     fn language(&mut self, language: &'static Language, own: Words) {
+        let is_latin = language.script == Script::Latin;
+        let written = language.lists.iter().chain(language.parts).copied();
+        let written = written.chain(language.rules.iter().map(|rule| (rule.name, rule.pattern)));
+        for (name, text) in written.filter(|(_, text)| is_latin && !text.is_ascii()) {
+            // It would never be found, and nothing would say so.
+            let odd: String = text.chars().filter(|c| !c.is_ascii()).collect();
+            self.wrong.push(format!("{}, {name}: write `{odd}` without marks: a text is read so", language.code));
+        }
         for rule in language.rules {
             match self.rule(language, rule, own) {
                 Ok(ready) => self.rules.push(ready),
