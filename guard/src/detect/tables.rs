@@ -233,7 +233,8 @@ impl Building {
         for (name, text) in written.filter(|(_, text)| is_latin && !text.is_ascii()) {
             // It would never be found, and nothing would say so.
             let odd: String = text.chars().filter(|c| !c.is_ascii()).collect();
-            self.wrong.push(format!("{}, {name}: write `{odd}` without marks: a text is read so", language.code));
+            self.wrong
+                .push(format!("{}, {name}: write `{odd}` without marks: a text is read so", language.code));
         }
         for rule in language.rules {
             match self.rule(language, rule, own) {
