@@ -230,11 +230,13 @@ impl Building {
         let is_latin = language.script == Script::Latin;
         let written = language.lists.iter().chain(language.parts).copied();
         let written = written.chain(language.rules.iter().map(|rule| (rule.name, rule.pattern)));
-        for (name, text) in written.filter(|(_, text)| is_latin && !text.is_ascii()) {
-            // It would never be found, and nothing would say so.
-            let odd: String = text.chars().filter(|c| !c.is_ascii()).collect();
-            self.wrong
-                .push(format!("{}, {name}: write `{odd}` without marks: a text is read so", language.code));
+        for (name, text) in written.filter(|_| is_latin) {
+            let odd: String = text.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).collect();
+            if !odd.is_empty() {
+                // It would never be found, and nothing would say so.
+                let code = language.code;
+                self.wrong.push(format!("{code}, {name}: write `{odd}` without marks: a text is read so"));
+            }
         }
         for rule in language.rules {
             match self.rule(language, rule, own) {
