@@ -77,9 +77,11 @@ impl<'a> Origins<'a> {
     pub(super) fn is_clean(&self, words: &[String], message: usize) -> Result<bool, Lost> {
         for (at, heard) in self.call.heard.iter().enumerate().take(message + 1) {
             let called = heard.arguments.map(sought).unwrap_or_default();
-            self.spend(called.iter().map(|value| value.words.len() + 1).sum())?;
+            self.spend(
+                called.iter().map(|value| value.words.len() + 1 + work_of(&value.words, words)).sum(),
+            )?;
             let is_other = at < message && matches!(heard.role, Role::System | Role::Tool);
-            if called.iter().any(|value| value.words == words)
+            if called.iter().any(|value| names(&value.words, words))
                 || is_other && self.has_outside(words, at, heard)?
             {
                 return Ok(true);
@@ -99,4 +101,23 @@ impl<'a> Origins<'a> {
         };
         Ok(places.iter().any(is_outside))
     }
+}
+
+/// Letters of words that stand inside longer ones by no chance.
+const INSIDE_LETTERS_MIN: usize = 6;
+
+/// Whether a value of an earlier call is these words, or holds them in a row: the folder of a file that was read is known
+/// from there like the file itself.
+fn names(value: &[String], words: &[String]) -> bool {
+    let letters: usize = words.iter().map(String::len).sum();
+    value == words
+        || words.len() > 1
+            && letters >= INSIDE_LETTERS_MIN
+            && value.windows(words.len()).any(|row| row == words)
+}
+
+/// What comparing them costs at most, beside looking at each word once.
+fn work_of(value: &[String], words: &[String]) -> usize {
+    let Some(first) = words.first() else { return 0 };
+    value.iter().filter(|word| *word == first).count().saturating_mul(words.len())
 }
