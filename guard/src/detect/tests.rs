@@ -36,44 +36,7 @@ fn a_million_colons_are_read_once() {
 /// Texts in which every step leads nowhere.
 #[test]
 fn the_worst_texts_are_read_in_linear_time() {
-    for piece in [
-        ":",
-        "<",
-        "&a",
-        "%41",
-        "%80",
-        "%41%00",
-        "%41%c3",
-        "\\u",
-        "*a",
-        "a b ",
-        "system:",
-        "ignore ",
-        "please ",
-        "\"ignore ",
-        "ignore the ",
-        "can ignore instructions ",
-        "send the ",
-        "= ",
-        "\u{202e}",
-        "\u{fe0f}",
-        "\u{e0041}",
-        "а",
-        "7h3 ",
-        "gur ",
-        "aWdub3Jl",
-        "49 ",
-        "[INST",
-        "<!--",
-        "。",
-        "忽略",
-        "以前の",
-        "\n\n",
-        ". ",
-        "*",
-        "_",
-        "a-",
-    ] {
+    for piece in linear::WORST {
         for size in [1000, 50_000] {
             let text = piece.repeat(size / piece.len());
             let told = explain(&text, Looking::Output);

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::bind::{Bound, BoundTool, Listing, arguments_of};
 use super::glob::Glob;
 use super::lint::{conditions, place_of_argument};
+use super::merge::setting;
 use super::problem::{PROBLEMS_MAX, Problem, nearest, sort};
 use super::{Condition, Missing, Policy, Rule};
 use crate::Facts;
@@ -137,9 +138,9 @@ impl Advice<'_> {
         }
         let inner = &self.policy.0;
         let mut problems = Vec::new();
-        for (own, place) in inner.tools.provenances() {
+        for (own, settings) in inner.tools.provenances() {
             for key in own.needs_user() {
-                let Some(span) = place(key) else { continue };
+                let Some(setting) = setting(settings, key) else { continue };
                 let message = if key == "ground" && inner.answers.is_some() {
                     format!(
                         "`{key}` needs the user's words, and only their answers to the server give any: other calls ask"
@@ -147,7 +148,7 @@ impl Advice<'_> {
                 } else {
                     format!("`{key}` needs the user's words, which nothing gives: its calls ask")
                 };
-                let problem = self.warn(&span, message);
+                let problem = self.warn(&setting.span, message);
                 problems.push(problem.hint("give the conversation to `run`: `--context FILE`"));
             }
         }

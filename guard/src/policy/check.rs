@@ -282,7 +282,7 @@ impl Checker<'_, '_> {
         }
         let entry =
             |(glob, settings): (At<super::Glob>, _)| Entry { glob: glob.value, span: glob.span, settings };
-        let entries = Entries::new(&defaults, raw.into_iter().map(entry).collect());
+        let entries = Entries::new(defaults, raw.into_iter().map(entry).collect());
         for conflict in entries.conflicts() {
             let hint = format!("name `{}` itself, or make one of the two more literal", conflict.tool);
             self.reader.error_hint(&conflict.span(), conflict.to_string(), hint);

@@ -95,6 +95,11 @@ impl Setting {
     }
 }
 
+/// The one of this option.
+pub(crate) fn setting<'s>(settings: &'s [Setting], key: &str) -> Option<&'s Setting> {
+    settings.iter().find(|setting| setting.key == key)
+}
+
 /// One entry of `tools:`.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
@@ -122,7 +127,7 @@ impl Entry {
     }
 
     pub(crate) fn setting(&self, key: &str) -> Option<&Setting> {
-        self.settings.iter().find(|setting| setting.key == key)
+        setting(&self.settings, key)
     }
 }
 
@@ -152,21 +157,20 @@ impl Conflict {
 #[derive(Debug)]
 pub(crate) struct Entries {
     defaults: ToolOptions,
-    /// Where each option of `defaults:` stands.
-    spans: BTreeMap<&'static str, Range<usize>>,
+    /// `defaults:` as written.
+    own_defaults: Vec<Setting>,
     /// The most literal first.
     entries: Vec<Entry>,
     needs: Needs,
 }
 
 impl Entries {
-    pub(crate) fn new(defaults: &[Setting], mut entries: Vec<Entry>) -> Entries {
+    pub(crate) fn new(own_defaults: Vec<Setting>, mut entries: Vec<Entry>) -> Entries {
         entries.sort_by_key(|entry| Reverse(entry.glob.literalness()));
-        let spans = defaults.iter().map(|setting| (setting.key, setting.span.clone())).collect();
-        let defaults = applied(ToolOptions::default(), defaults);
+        let defaults = applied(ToolOptions::default(), &own_defaults);
         let own: Vec<Provenance> = entries.iter().map(Entry::provenance).collect();
         let needs = Needs::of(own.iter().chain([&defaults.provenance]));
-        Entries { defaults, spans, entries, needs }
+        Entries { defaults, own_defaults, entries, needs }
     }
 
     /// What decisions on any tool depend on.
@@ -182,22 +186,11 @@ impl Entries {
         &self.defaults
     }
 
-    /// What `defaults:` and each entry say themselves of where values come from, each with where an option stands.
-    pub(crate) fn provenances(
-        &self,
-    ) -> impl Iterator<Item = (Provenance, impl Fn(&str) -> Option<Range<usize>>)> {
-        let of_entry = |entry: &Entry| {
-            entry
-                .settings
-                .iter()
-                .map(|setting| (setting.key, setting.span.clone()))
-                .collect::<BTreeMap<_, _>>()
-        };
-        let defaults = (self.defaults.provenance.clone(), self.spans.clone());
-        let entries = self.entries.iter().map(move |entry| (entry.provenance(), of_entry(entry)));
-        std::iter::once(defaults)
-            .chain(entries)
-            .map(|(own, spans)| (own, move |key: &str| spans.get(key).cloned()))
+    /// What `defaults:` and each entry say themselves of where values come from, with their settings.
+    pub(crate) fn provenances(&self) -> impl Iterator<Item = (Provenance, &[Setting])> {
+        let defaults = (self.defaults.provenance.clone(), &*self.own_defaults);
+        let entries = self.entries.iter().map(|entry| (entry.provenance(), &*entry.settings));
+        std::iter::once(defaults).chain(entries)
     }
 
     pub(crate) fn names(&self, server: &str, tool: &str) -> bool {

@@ -20,6 +20,7 @@ use super::answered::Answered;
 use super::beside::is_beside;
 use super::calls::{ON_THREAD_BYTES_MAX, REFUSED};
 use super::elicitations;
+use super::hearing::text_param;
 use super::listing;
 use super::shared::{Bridge, Inner, Sent};
 use crate::calls::{Level, outcome};
@@ -304,10 +305,7 @@ impl Inner {
 
     /// Whether this is the outcome of a call that waits for it.
     fn task_ended(self: &Arc<Self>, request: &Request, frame: &Frame) -> bool {
-        let Some(task) = request.param("taskId").and_then(|id| serde_json::from_str::<String>(id).ok())
-        else {
-            return false;
-        };
+        let Some(task) = text_param(request, "taskId") else { return false };
         let Some(sent) = self.tasks().get(&task).cloned() else { return false };
         let inside = Answer::read(frame.body()).and_then(|answer| answer.result);
         let handle = inside.and_then(|result| serde_json::from_str::<TaskHandle<'_>>(result.get()).ok());

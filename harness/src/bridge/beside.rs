@@ -16,7 +16,7 @@ use framegate_guard::store::event::{Event, HeardRecord};
 use framegate_pump::{Frame, Request};
 
 use super::answers::{Answer, asked_in};
-use super::hearing::{all_of, shared_part, text_of};
+use super::hearing::{all_of, shared_part, text_of, text_param};
 use super::shared::Inner;
 
 /// Texts that are known to have been said. Beyond them all are heard anew: twice is better than never.
@@ -77,8 +77,7 @@ impl Inner {
             "resources/list" | "resources/templates/list" => OutputKind::Resource,
             _ => OutputKind::Server,
         };
-        let task = request.param("taskId").filter(|_| method.starts_with("tasks/"));
-        let task = task.and_then(|id| serde_json::from_str::<String>(id).ok());
+        let task = text_param(request, "taskId").filter(|_| method.starts_with("tasks/"));
         let text = match method {
             "initialize" | "server/discover" => part(frame, |result| [result.get("instructions"), None]),
             _ => text_of(frame),
@@ -119,7 +118,7 @@ impl Inner {
             return;
         }
         self.asked_by_answer(request, frame);
-        let tool = request.param("name").and_then(|name| serde_json::from_str::<String>(name).ok());
+        let tool = text_param(request, "name");
         self.hear_beside(OutputKind::Server, &tool.unwrap_or_default(), questions(frame));
     }
 

@@ -9,7 +9,7 @@ use framegate_guard::Guard;
 use framegate_guard::form::{Form, typed};
 use framegate_guard::json::{Document, Limits};
 use framegate_guard::messages::Role;
-use framegate_guard::session::OutputKind;
+use framegate_guard::session::{Origin, OutputKind};
 use framegate_guard::store::event::{ApprovalRecord, Event, FormRecord, HeardRecord, How};
 
 use super::ends::micros;
@@ -91,26 +91,32 @@ impl Inner {
         if !guard.reads_conversation() {
             return;
         }
-        let shown = shown(guard, tool, &answer.content)
-            .0
-            .and_then(|text| Document::read(text, &Limits::default()).ok());
+        let shown = without_credentials(guard, tool, &answer.content);
         let form = Document::read(answer.form.text().to_owned().into(), &Limits::default()).ok();
         let (Some(shown), Some(form)) = (shown, form) else { return };
         let definition = guard.tool_definition(tool);
         let text =
             typed(shown.root(), form.root(), definition.as_ref().map(|definition| definition.root()), MARK);
-        if text.is_empty() {
-            return;
+        if !text.is_empty() {
+            self.hear_of_user(Origin::new(OutputKind::Form, tool), text);
         }
+    }
+
+    /// What the user wrote outside of the conversation, for the session and the record.
+    pub(super) fn hear_of_user(&self, origin: Origin, text: String) {
+        let Origin { kind, name, arguments: question, .. } = origin;
         let mut session = self.session();
-        self.to_hear(&mut session).filled_in(tool, text.clone());
-        let (number, origin) = (session.heard(), Some((OutputKind::Form, tool.to_owned())));
+        let kept = self.to_hear(&mut session);
+        match &question {
+            Some(question) => kept.answered(&name, text.clone(), question.clone()),
+            None => kept.filled_in(&name, text.clone()),
+        }
         self.ledger.note(Event::Heard(HeardRecord {
-            number,
+            number: session.heard(),
             role: Some(Role::User),
-            origin,
+            origin: Some((kind, name.to_string())),
             text: text.into(),
-            question: None,
+            question,
         }));
     }
 
@@ -123,8 +129,13 @@ impl Inner {
     }
 }
 
+/// An answer without its credentials, to be read.
+pub(super) fn without_credentials(guard: &Guard, tool: &str, content: &Document) -> Option<Document> {
+    Document::read(shown(guard, tool, content).0?, &Limits::default()).ok()
+}
+
 /// An answer without its credentials, and what was taken out.
-pub(super) fn shown(guard: &Guard, tool: &str, content: &Document) -> (Option<Bytes>, Vec<String>) {
+fn shown(guard: &Guard, tool: &str, content: &Document) -> (Option<Bytes>, Vec<String>) {
     let names: Vec<&str> = content.root().members().map(|(name, _)| name).collect();
     let secret = guard.credentials(tool, names);
     let (mut out, mut at, mut secrets) = (Vec::new(), 0, Vec::new());

@@ -153,8 +153,7 @@ impl Inner {
             return;
         }
         let named = if kind == OutputKind::Prompt { "name" } else { "uri" };
-        let name = request.param(named).and_then(|name| serde_json::from_str::<String>(name).ok());
-        let name = name.unwrap_or_default();
+        let name = text_param(request, named).unwrap_or_default();
         self.asked_by_answer(request, frame);
         let text = text_of(frame);
         if text.is_empty() {
@@ -249,6 +248,11 @@ impl Inner {
     pub(super) fn is_ready(&self, guard: &Guard) -> bool {
         self.session().unprepared_bytes(guard.preparing()) <= READY_ON_THREAD_BYTES_MAX
     }
+}
+
+/// A member of `params` that is a text.
+pub(super) fn text_param(request: &Request, name: &str) -> Option<String> {
+    serde_json::from_str(request.param(name)?).ok()
 }
 
 /// What of a text the other processes of a session are told: all or nothing.

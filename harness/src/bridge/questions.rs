@@ -15,15 +15,14 @@ use bytes::Bytes;
 use framegate_guard::Guard;
 use framegate_guard::form::typed;
 use framegate_guard::json::{Document, Kind, Limits, Value};
-use framegate_guard::messages::{Role, task_outcome};
-use framegate_guard::session::OutputKind;
-use framegate_guard::store::event::{Event, HeardRecord};
+use framegate_guard::messages::task_outcome;
+use framegate_guard::session::{Origin, OutputKind};
 use framegate_pump::{Frame, Request};
 
 use super::answers::{Answer, asked_in};
 use super::cuts::{RESPONSES, STATE};
-use super::form_record::shown;
-use super::hearing::all_of;
+use super::form_record::without_credentials;
+use super::hearing::{all_of, text_param};
 use super::shared::Inner;
 use crate::calls::Level;
 use crate::redact::MARK;
@@ -92,9 +91,8 @@ impl Inner {
             return;
         }
         let Some(result) = Answer::read(frame.body()).and_then(|answer| answer.result) else { return };
-        let param = |name: &str| serde_json::from_str::<String>(request.param(name)?).ok();
         for said in [Some(result.get()), task_outcome(result.get())].into_iter().flatten() {
-            self.asked_in(said, request.method(), param);
+            self.asked_of(request, said);
         }
     }
 
@@ -103,21 +101,28 @@ impl Inner {
         if !self.hears_answers(&self.guard()) {
             return;
         }
-        let Some(params) = notification.params() else { return };
-        let param = |name: &str| serde_json::from_str::<String>(notification.param(name)?).ok();
-        self.asked_in(params, notification.method(), param);
+        if let Some(params) = notification.params() {
+            self.asked_of(notification, params);
+        }
     }
 
-    fn asked_in(&self, said: &str, method: &str, param: impl Fn(&str) -> Option<String>) {
-        let state = Document::read(Bytes::copy_from_slice(said.as_bytes()), &Limits::default()).ok();
-        let Some(read) = state.as_ref().filter(|read| read.root().get("inputRequests").is_some()) else {
+    /// `said`: what it was answered, or says itself.
+    fn asked_of(&self, request: &Request, said: &str) {
+        // Most answers ask nothing: they are not read whole for it.
+        let mut asked = asked_in(said).peekable();
+        if asked.peek().is_none() {
             return;
-        };
+        }
+        let read = Document::read(Bytes::copy_from_slice(said.as_bytes()), &Limits::default()).ok();
+        let Some(read) = read.filter(|read| read.root().get("inputRequests").is_some()) else { return };
         // A handle of a task, or what is said of it, has the task's name itself.
         let own = |name: &str| read.root().get(name).and_then(Value::as_str).map(str::to_owned);
-        let of = |name: &str| if name == "taskId" { own(name).or_else(|| param(name)) } else { param(name) };
-        let mark = mark(method, read.root().get(STATE).and_then(Value::as_str), of);
-        for asked in asked_in(said) {
+        let of = |name: &str| {
+            let param = || text_param(request, name);
+            if name == "taskId" { own(name).or_else(param) } else { param() }
+        };
+        let mark = mark(request.method(), read.root().get(STATE).and_then(Value::as_str), of);
+        for asked in asked {
             let Ok(asked) = Document::read(Bytes::copy_from_slice(asked.as_bytes()), &Limits::default())
             else {
                 continue;
@@ -177,8 +182,7 @@ impl Inner {
         let content =
             content.filter(|content| content.raw().len() <= ANSWER_BYTES_MAX).and_then(own_document);
         let (Some(content), Some(last)) = (content, asked.last()) else { return };
-        let shown =
-            shown(guard, name, &content).0.and_then(|text| Document::read(text, &Limits::default()).ok());
+        let shown = without_credentials(guard, name, &content);
         let Some((shown, form)) = shown.zip(last.root().get("requestedSchema")) else { return };
         let text = typed(shown.root(), form, Some(last.root()), MARK);
         let question = asked.iter().map(|asked| all_of(asked.root().raw())).collect::<Vec<_>>().join("\n");
@@ -186,16 +190,7 @@ impl Inner {
             return;
         }
         let question = Bytes::from(serde_json::Value::from(question).to_string());
-        let mut session = self.session();
-        self.to_hear(&mut session).answered(name, text.clone(), question.clone());
-        let (number, origin) = (session.heard(), Some((OutputKind::Answer, name.to_owned())));
-        self.ledger.note(Event::Heard(HeardRecord {
-            number,
-            role: Some(Role::User),
-            origin,
-            text: text.into(),
-            question: Some(question),
-        }));
+        self.hear_of_user(Origin::new(OutputKind::Answer, name).called_with(question), text);
     }
 }
 

@@ -3,7 +3,14 @@
 use super::super::assert::{SLOPE_MAX, slope};
 
 /// Texts in which every step leads nowhere.
-const WORST: [&str; 47] = [
+pub(super) const WORST: [&str; 54] = [
+    "%41%00",
+    "%41%c3",
+    "*",
+    ". ",
+    "\n\n",
+    "_",
+    "a-",
     ":",
     "<",
     "&a",

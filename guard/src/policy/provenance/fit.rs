@@ -89,8 +89,7 @@ pub(in crate::policy) fn contradictions(inner: &Inner) -> Vec<Problem> {
                 hint,
             ));
         }
-        let follows = |own: &Provenance| own.instructions() == Instructions::Flow;
-        if let Some(span) = set("acts").filter(|_| !inner.tools.provenances().any(|(any, _)| follows(&any))) {
+        if let Some(span) = set("acts").filter(|_| !inner.tools.needs().follows) {
             let hint = "write `instructions: flow`, for this tool or under `defaults`";
             problems.push(warn(span, "`acts` is read by `instructions: flow`, and no tool has that", hint));
         }
